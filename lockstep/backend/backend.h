@@ -1,0 +1,71 @@
+// The door to a kind of device: compile a graph once, run it many times on any device of the kind.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockstep/ir/graph.h"
+
+namespace lockstep {
+
+/// Working memory of one executable on one device: arena, scratchpads, argument arrays. Made once,
+/// used by one thread at a time.
+class ExecutionContext {
+ public:
+  virtual ~ExecutionContext() = default;
+  /// Bytes of working memory it holds.
+  virtual size_t size_bytes() const = 0;
+};
+
+/// A compiled graph. Immutable and shared by all devices of the kind: the same instructions run
+/// wherever a tower runs. Every pointer is to dense row-major host memory, 64-byte aligned unless
+/// said otherwise; inputs are in the order of the graph's parameters, outputs in that of its results.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  const std::vector<TensorType>& input_types() const { return input_types_; }
+  const std::vector<TensorType>& output_types() const { return output_types_; }
+
+  virtual std::unique_ptr<ExecutionContext> create_context() const = 0;
+
+  /// What depends on kWeight parameters alone is done once whenever weights changed, before `run`,
+  /// in independent tasks that different threads may take. Results are kept in the executable and
+  /// seen by every context. Inputs other than kWeight ones may be null.
+  virtual int prologue_task_count() const { return 0; }
+  virtual void run_prologue_task(int task, ExecutionContext& context,
+                                 std::span<const void* const> inputs) {
+    (void)task, (void)context, (void)inputs;
+  }
+
+  /// Runs to completion on the calling thread. Outputs may not overlap inputs or each other. An
+  /// output pointer that is null says that this output is not wanted.
+  virtual void run(ExecutionContext& context, std::span<const void* const> inputs,
+                   std::span<void* const> outputs) const = 0;
+
+  /// One line a kernel: what was chosen, for LOCKSTEP_VERBOSE and the numerics signature.
+  virtual std::string describe() const = 0;
+
+ protected:
+  std::vector<TensorType> input_types_, output_types_;
+};
+
+struct CompileOptions {
+  std::string name;  // for messages and traces
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view kind() const = 0;  // "cpu", "reference"
+  virtual std::unique_ptr<Executable> compile(const Graph& graph, const CompileOptions& options) const = 0;
+  /// Prepares the calling thread to run as a device: flush-to-zero, thread count 1.
+  virtual void enter_device_thread() const = 0;
+  /// Vendor, version and instruction set, for the numerics signature.
+  virtual std::string version() const = 0;
+};
+
+}  // namespace lockstep
