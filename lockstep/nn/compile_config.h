@@ -1,7 +1,8 @@
 // What a model is compiled with, and its JSON form in a .keras file ("compile_config").
 #pragma once
 
-#include <map>
+#include <string>
+#include <vector>
 
 #include "lockstep/nn/loss.h"
 #include "lockstep/nn/metric.h"
@@ -17,7 +18,7 @@ struct OutputCompileConfig {
 };
 
 struct CompileConfig {
-  OptimizerPtr optimizer;
+  OptimizerPtr optimizer;                    // null: the file has none
   std::vector<OutputCompileConfig> outputs;  // in the order of the network's outputs
   Json json;  // the object as it came or as Keras would write it; written back on saving
 };
@@ -26,6 +27,11 @@ struct CompileConfig {
 /// loss_weights, metrics, weighted_metrics (one, list, dict by output name, list of lists).
 /// Throws InvalidArgument naming unknown output names and wrong counts; Unsupported for
 /// run_eagerly and what Lockstep lacks.
-CompileConfig compile_config_from_json(const Json& json, const std::vector<std::string>& output_names);
+CompileConfig compile_config_from_json(const Json& json,
+                                       const std::vector<std::string>& output_names);
+
+/// The object Keras would write for a configuration made in code (`json` is not looked at): one
+/// output's loss and metrics bare, those of several as lists.
+Json compile_config_to_json(const CompileConfig& config);
 
 }  // namespace lockstep
