@@ -21,8 +21,9 @@ class ExecutionContext {
 };
 
 /// A compiled graph. Immutable and shared by all devices of the kind: the same instructions run
-/// wherever a tower runs. Every pointer is to dense row-major host memory, 64-byte aligned unless
-/// said otherwise; inputs are in the order of the graph's parameters, outputs in that of its results.
+/// wherever a tower runs. Every pointer is to dense row-major host memory, aligned for its element
+/// type (rows of a batch start anywhere); inputs are in the order of the graph's parameters, outputs
+/// in that of its results.
 class Executable {
  public:
   virtual ~Executable() = default;

@@ -9,8 +9,8 @@
 namespace lockstep {
 
 /// Drops nodes no result needs, merges equal nodes, folds constants of at most 1,024 elements and
-/// the identities x+0, x*1, x/1, x-0, broadcast/reshape/transpose/convert to the same type,
-/// reshape of reshape, negate of negate. Parameters stay, in order, used or not. Idempotent.
+/// the identities x*1, x/1, x-0, broadcast/reshape/transpose/convert to the same type, reshape of
+/// reshape, negate of negate. Parameters stay, in order, used or not. Idempotent.
 /// Never reorders or reassociates arithmetic: results keep their bits.
 std::unique_ptr<Graph> simplify(const Graph& graph);
 

@@ -1,0 +1,154 @@
+// Elementwise ops of one operand.
+#include <limits>
+
+#include "lockstep/ir/rules/rules.h"
+
+namespace lockstep {
+
+using namespace rules;
+
+namespace {
+
+template <class F>
+void eval_unary(Inputs in, const Attrs&, Outputs out) {
+  dispatch_float(in[0]->dtype(), [&]<class T>() {
+    const auto x = in[0]->data<T>();
+    const auto y = out[0].data<T>();
+    for (size_t i = 0; i < x.size(); ++i) y[i] = F{}(x[i]);
+  });
+}
+
+template <const char* const& kName>
+std::vector<TensorType> infer_float(Types types, const Attrs&) {
+  require_float(kName, types[0]);
+  return {types[0]};
+}
+
+std::vector<OpSample> samples_in(double low, double high, std::initializer_list<float> edges,
+                                 double tolerance = 2e-6) {
+  const auto n = static_cast<int64_t>(edges.size());
+  return {{"scalar", {uniform({}, low, high, 1)}, NoAttrs{}, tolerance},
+          {"odd", {uniform({3, 7}, low, high, 2)}, NoAttrs{}, tolerance},
+          {"long", {uniform({5, 1003}, low, high, 3)}, NoAttrs{}, tolerance},
+          // Kinks, poles and infinities have no difference quotient.
+          {"edges", {HostTensor::from<float>({n}, std::span(edges.begin(), edges.size()))}, NoAttrs{},
+           tolerance, false}};
+}
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+// UNARY(Id, mnemonic, y(x), dx(builder b, x, y, dy), samples)
+#define UNARY(Id, mnemonic, y_of_x, dx_of, ...)                                            \
+  namespace {                                                                              \
+  const char* const k##Id##Name = mnemonic;                                                \
+  struct Id##Eval {                                                                        \
+    template <class T>                                                                     \
+    T operator()(T x) const {                                                              \
+      return y_of_x;                                                                       \
+    }                                                                                      \
+  };                                                                                       \
+  std::vector<Value> Id##_vjp(const VjpArgs& args) {                                       \
+    [[maybe_unused]] Builder& b = args.builder;                                            \
+    [[maybe_unused]] const Value x = args.operands[0], y = args.results[0],                \
+                                 dy = args.cotangents[0];                                  \
+    return {dx_of};                                                                        \
+  }                                                                                        \
+  std::vector<OpSample> Id##_samples() { return __VA_ARGS__; }                             \
+  }                                                                                        \
+  DEFINE_RULES(Id, {.infer = infer_float<k##Id##Name>,                                     \
+                    .vjp = Id##_vjp,                                                       \
+                    .eval = eval_unary<Id##Eval>,                                          \
+                    .samples = Id##_samples})
+
+UNARY(Abs, "abs", std::abs(x), b.multiply(dy, b.sign(x)),
+      samples_in(-2, 2, {0.0f, -0.0f, -1.0f, kInf, -kInf, kNan}))
+UNARY(Negate, "negate", -x, b.negate(dy), samples_in(-2, 2, {0.0f, kInf, kNan}))
+UNARY(Sign, "sign", std::isnan(x) ? x : static_cast<T>((x > 0) - (x < 0)), Value{},
+      samples_in(-2, 2, {0.0f, -0.0f, kInf, -kInf, kNan}))
+UNARY(Floor, "floor", std::floor(x), Value{}, samples_in(-3, 3, {-1.0f, -0.5f, 2.0f, 1e10f, kInf}))
+UNARY(RoundNearestEven, "round_nearest_even", std::nearbyint(x), Value{},
+      samples_in(-3, 3, {-1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 1e10f}))
+UNARY(Exponential, "exponential", std::exp(x), b.multiply(dy, y),
+      samples_in(-4, 4, {0.0f, 80.0f, -80.0f, 100.0f, -200.0f, kInf, -kInf, kNan}))
+UNARY(ExponentialMinusOne, "exponential_minus_one", std::expm1(x), b.multiply(dy, b.add(y, 1.0)),
+      samples_in(-2, 2, {0.0f, 1e-6f, -1e-6f, 80.0f, -80.0f, -kInf}))
+UNARY(Log, "log", std::log(x), b.divide(dy, x), samples_in(0.1, 4, {1.0f, 1e-30f, 1e30f, 0.0f, kInf}))
+UNARY(LogPlusOne, "log_plus_one", std::log1p(x), b.divide(dy, b.add(x, 1.0)),
+      samples_in(-0.5, 4, {0.0f, 1e-6f, -1e-6f, 1e30f, kInf}))
+UNARY(Logistic, "logistic", 1 / (1 + std::exp(-x)), b.multiply(dy, b.multiply(y, b.subtract(1.0, y))),
+      samples_in(-4, 4, {0.0f, 30.0f, -30.0f, 88.0f, -88.0f}))
+UNARY(Tanh, "tanh", std::tanh(x), b.multiply(dy, b.subtract(1.0, b.square(y))),
+      samples_in(-3, 3, {0.0f, 1e-4f, 20.0f, -20.0f, kInf, -kInf}))
+UNARY(Erf, "erf", std::erf(x),
+      b.multiply(dy, b.multiply(b.exponential(b.negate(b.square(x))), 1.1283791670955126)),
+      samples_in(-3, 3, {0.0f, 1e-4f, 5.0f, -5.0f}))
+UNARY(Sqrt, "sqrt", std::sqrt(x), b.divide(b.multiply(dy, 0.5), y),
+      samples_in(0.1, 4, {0.0f, 1e-30f, 1e30f, kInf}))
+UNARY(Rsqrt, "rsqrt", 1 / std::sqrt(x), b.multiply(b.multiply(dy, -0.5), b.divide(y, x)),
+      samples_in(0.1, 4, {1e-30f, 1e30f, kInf}))
+UNARY(Sine, "sine", std::sin(x), b.multiply(dy, b.cosine(x)), samples_in(-4, 4, {0.0f, 3.1415927f, 20.0f}))
+UNARY(Cosine, "cosine", std::cos(x), b.negate(b.multiply(dy, b.sine(x))),
+      samples_in(-4, 4, {0.0f, 3.1415927f, 20.0f}))
+
+namespace {
+
+std::vector<TensorType> is_finite_infer(Types types, const Attrs&) {
+  require_float("is_finite", types[0]);
+  return {{DType::kBool, types[0].shape}};
+}
+
+void is_finite_eval(Inputs in, const Attrs&, Outputs out) {
+  dispatch_float(in[0]->dtype(), [&]<class T>() {
+    for (int64_t i = 0; i < in[0]->size(); ++i)
+      out[0].data<bool>()[static_cast<size_t>(i)] = std::isfinite(in[0]->data<T>()[static_cast<size_t>(i)]);
+  });
+}
+
+std::vector<TensorType> not_infer(Types types, const Attrs&) {
+  if (types[0].dtype != DType::kBool) invalid_argument("not", "operand must be i1: {}", types[0].str());
+  return {types[0]};
+}
+
+void not_eval(Inputs in, const Attrs&, Outputs out) {
+  for (size_t i = 0; i < static_cast<size_t>(in[0]->size()); ++i)
+    out[0].data<bool>()[i] = !in[0]->data<bool>()[i];
+}
+
+std::vector<Value> convert_vjp(const VjpArgs& args) {
+  const Value x = args.operands[0];
+  if (!is_float(x.dtype()) || !is_float(args.results[0].dtype())) return {Value{}};
+  return {args.builder.convert(args.cotangents[0], x.dtype())};
+}
+
+void convert_eval(Inputs in, const Attrs& attrs, Outputs out) {
+  out[0] = in[0]->as(std::get<ConvertAttrs>(attrs).dtype);
+}
+
+std::vector<OpSample> convert_samples() {
+  return {{"float_to_int", {floats({5}, {0.0f, 1.7f, -1.7f, 100.0f, 3.0f})}, ConvertAttrs{DType::kS32}},
+          {"int_to_float", {HostTensor::of<int32_t>({3}, {1, -2, 70000})}, ConvertAttrs{DType::kF32}},
+          {"bytes_to_float", {HostTensor::of<uint8_t>({2, 3}, {0, 1, 127, 128, 254, 255})}, ConvertAttrs{DType::kF32}},
+          {"bool_to_float", {HostTensor::of<bool>({3}, {true, false, true})}, ConvertAttrs{DType::kF32}},
+          {"long_to_int", {HostTensor::of<int64_t>({3}, {1, -2, 70000})}, ConvertAttrs{DType::kS32}}};
+}
+
+}  // namespace
+
+DEFINE_RULES(IsFinite, {.infer = is_finite_infer,
+                        .vjp = nullptr,
+                        .eval = is_finite_eval,
+                        .samples = [] { return samples_in(-2, 2, {0.0f, kInf, -kInf, kNan}); }})
+DEFINE_RULES(Not, {.infer = not_infer, .vjp = nullptr, .eval = not_eval, .samples = [] {
+                     return std::vector<OpSample>{{"three", {HostTensor::of<bool>({3}, {true, false, true})}, NoAttrs{}}};
+                   }})
+DEFINE_RULES(Convert, {.infer = [](Types types, const Attrs& attrs) -> std::vector<TensorType> {
+                         return {{std::get<ConvertAttrs>(attrs).dtype, types[0].shape}};
+                       },
+                       .vjp = convert_vjp,
+                       .eval = convert_eval,
+                       .samples = convert_samples})
+
+}  // namespace lockstep
