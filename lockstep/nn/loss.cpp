@@ -4,16 +4,20 @@
 #include <vector>
 
 #include "lockstep/nn/loss_fields.h"
+#include "lockstep/nn/object_fields.h"
 
 namespace lockstep {
 namespace {
 
-/// A loss class: its Keras names, how it is made, and which configuration fields it knows.
+/// Fields of a loss's configuration beyond name, reduction and dtype.
+enum LossFields { kLogits = 1, kSmoothing = 2, kIgnoreClass = 4, kAxis = 8 };
+
+/// A loss class: its Keras names, how it is made, and its fields.
 struct LossRow {
   std::string_view class_name;
   std::vector<std::string_view> names;  // of the function; the first is the class's default name
   std::shared_ptr<Loss> (*make)(const LossOptions&);
-  std::vector<std::string_view> fields;  // beyond name, reduction and dtype
+  int fields;
 };
 
 std::span<const LossRow> loss_rows() {
@@ -21,18 +25,18 @@ std::span<const LossRow> loss_rows() {
       {"CategoricalCrossentropy",
        {"categorical_crossentropy"},
        make_categorical_crossentropy,
-       {"from_logits", "label_smoothing", "axis"}},
+       kLogits | kSmoothing | kAxis},
       {"SparseCategoricalCrossentropy",
        {"sparse_categorical_crossentropy"},
        make_sparse_categorical_crossentropy,
-       {"from_logits", "ignore_class", "axis"}},
+       kLogits | kIgnoreClass | kAxis},
       {"BinaryCrossentropy",
        {"binary_crossentropy", "bce", "BCE"},
        make_binary_crossentropy,
-       {"from_logits", "label_smoothing", "axis"}},
-      {"Crossentropy", {"crossentropy", "ce"}, make_automatic_crossentropy, {}},
-      {"MeanSquaredError", {"mean_squared_error", "mse", "MSE"}, make_mean_squared_error, {}},
-      {"MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"}, make_mean_absolute_error, {}},
+       kLogits | kSmoothing | kAxis},
+      {"Crossentropy", {"crossentropy", "ce"}, make_automatic_crossentropy, 0},
+      {"MeanSquaredError", {"mean_squared_error", "mse", "MSE"}, make_mean_squared_error, 0},
+      {"MeanAbsoluteError", {"mean_absolute_error", "mae", "MAE"}, make_mean_absolute_error, 0},
   };
   return rows;
 }
@@ -52,50 +56,33 @@ const LossRow& find_row(const std::string& name) {
               closest.empty() ? "" : fmt::format(" Did you mean \"{}\"?", closest));
 }
 
-template <class T>
-T field_as(const Json& value, std::string_view where, std::string_view key, std::string_view type) {
-  try {
-    return value.get<T>();
-  } catch (const Json::exception&) {
-    invalid_argument(where, "`{}` must be {}: {}", key, type, value.dump());
-  }
+void read_label_smoothing(FieldReader& fields, std::string_view class_name, LossOptions& options) {
+  fields("label_smoothing", options.label_smoothing);
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    invalid_argument(class_name, "`label_smoothing` must be in [0, 1]: {}",
+                     options.label_smoothing);
 }
 
-void read_field(const LossRow& row, const std::string& key, const Json& value,
-                LossOptions& options) {
-  const std::string_view where = row.class_name;
-  bool is_known = false;
-  for (std::string_view field : row.fields) is_known |= field == key;
-  if (!is_known) invalid_argument(where, "the configuration has an unknown field: \"{}\"", key);
-  if (key == "from_logits") {
-    options.from_logits = field_as<bool>(value, where, key, "true or false");
-  } else if (key == "label_smoothing") {
-    options.label_smoothing = field_as<double>(value, where, key, "a number");
-    if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-      invalid_argument(where, "`label_smoothing` must be in [0, 1]: {}", options.label_smoothing);
-  } else if (key == "ignore_class") {
-    if (!value.is_null()) options.ignore_class = field_as<int64_t>(value, where, key, "an integer");
-  } else if (value != -1) {
-    unsupported(where, "`axis` must be -1, the last one: {}", value.dump());
-  }
+void read_axis(FieldReader& fields, std::string_view class_name) {
+  int64_t axis = -1;
+  fields("axis", axis);
+  if (axis != -1) unsupported(class_name, "`axis` must be -1, the last one: {}", axis);
 }
 
-LossPtr loss_from_object(const Json& object) {
-  const std::string class_name = object.value("class_name", "");
-  const Json& config = object.contains("config") ? object["config"] : Json();
-  if (class_name == "function" && config.is_string()) return loss_from_config(config);
-  const LossRow& row = find_row(class_name);
+LossPtr loss_from_object(const KerasObject& object) {
+  const LossRow& row = find_row(object.class_name);
+  FieldReader fields(object.config, row.class_name);
   LossOptions options;
   std::string name(row.names[0]);
-  for (const auto& [key, value] : config.items()) {
-    if (key == "name") {
-      name = field_as<std::string>(value, row.class_name, key, "a string");
-    } else if (key == "reduction") {
-      options.reduction = reduction_from_name(value, row.class_name);
-    } else if (key != "dtype") {
-      read_field(row, key, value, options);
-    }
-  }
+  fields("name", name);
+  fields.find("dtype");
+  if (const Json* reduction = fields.find("reduction"))
+    options.reduction = reduction_from_name(*reduction, row.class_name);
+  if (row.fields & kLogits) fields("from_logits", options.from_logits);
+  if (row.fields & kSmoothing) read_label_smoothing(fields, row.class_name, options);
+  if (row.fields & kIgnoreClass) fields("ignore_class", options.ignore_class);
+  if (row.fields & kAxis) read_axis(fields, row.class_name);
+  fields.finish();
   std::shared_ptr<Loss> loss = row.make(options);
   loss->name = name;
   return loss;
@@ -104,23 +91,20 @@ LossPtr loss_from_object(const Json& object) {
 }  // namespace
 
 LossPtr loss_from_config(const Json& json) {
-  if (json.is_object()) return loss_from_object(json);
-  if (!json.is_string())
-    invalid_argument("loss", "a loss must be a name or a Keras object: {}", json.dump());
-  const std::string identifier = json.get<std::string>();
-  std::shared_ptr<Loss> loss = find_row(identifier).make({});
-  loss->identifier = identifier;
-  return loss;
+  if (json.is_string()) {
+    std::shared_ptr<Loss> loss = find_row(json.get<std::string>()).make({});
+    loss->identifier = json.get<std::string>();
+    return loss;
+  }
+  const KerasObject object = keras_object(json, "loss");
+  if (object.class_name == "function" && object.config.is_string())
+    return loss_from_config(object.config);
+  return loss_from_object(object);
 }
 
 Json loss_to_config(const Loss& loss) {
   if (!loss.identifier.empty()) return loss.identifier;
-  Json json;
-  json["module"] = "keras.losses";
-  json["class_name"] = loss.class_name();
-  json["config"] = loss.config();
-  json["registered_name"] = nullptr;
-  return json;
+  return keras_object_json("keras.losses", loss.class_name(), loss.config());
 }
 
 std::string_view reduction_name(Reduction reduction) {
