@@ -9,18 +9,20 @@ using namespace rules;
 
 namespace {
 
-void require_channels(const TensorType& x, const TensorType& channel) {
-  if (channel != TensorType{x.dtype, {x.shape.back()}})
-    invalid_argument("batch_norm", "scale, shift and statistics must be {}[{}]: {}", dtype_name(x.dtype),
-                     x.shape.back(), channel.str());
+/// `x` must be [rows, ..., channels] and every one of `vectors` [channels] of its dtype.
+void require_channels(const char* op, const TensorType& x, Types vectors) {
+  require_float(op, x);
+  if (x.shape.rank() < 2 || x.size() == 0)
+    invalid_argument(op, "operand must be [rows, ..., channels] and not empty: {}", x.str());
+  const TensorType wanted{x.dtype, {x.shape.back()}};
+  for (const TensorType& vector : vectors)
+    if (vector != wanted)
+      invalid_argument(op, "scale, shift and statistics must be {}: {} (operand {})", wanted.str(),
+                       vector.str(), x.str());
 }
 
 std::vector<TensorType> training_infer(Types types, const Attrs&) {
-  require_float("batch_norm_training", types[0]);
-  if (types[0].shape.rank() < 2)
-    invalid_argument("batch_norm_training", "operand must be [rows, ..., channels]: {}", types[0].str());
-  require_channels(types[0], types[1]);
-  require_channels(types[0], types[2]);
+  require_channels("batch_norm_training", types[0], types.subspan(1));
   return {types[0], types[1], types[1]};
 }
 
@@ -38,12 +40,15 @@ void training_values(Inputs in, double epsilon, Outputs out) {
   for (T& value : variance) value /= static_cast<T>(n);
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = i % channels;
-    y[i] = (x[i] - mean[c]) / std::sqrt(variance[c] + static_cast<T>(epsilon)) * gamma[c] + beta[c];
+    const T inverse = 1 / std::sqrt(variance[c] + static_cast<T>(epsilon));
+    y[i] = (x[i] - mean[c]) * inverse * gamma[c] + beta[c];
   }
 }
 
 void training_eval(Inputs in, const Attrs& attrs, Outputs out) {
-  dispatch_float(in[0]->dtype(), [&]<class T>() { training_values<T>(in, std::get<EpsilonAttrs>(attrs).epsilon, out); });
+  dispatch_float(in[0]->dtype(), [&]<class T>() {
+    training_values<T>(in, std::get<EpsilonAttrs>(attrs).epsilon, out);
+  });
 }
 
 Dims all_but_last(const Shape& shape) {
@@ -58,12 +63,16 @@ std::vector<Value> training_vjp(const VjpArgs& args) {
   const Value x = args.operands[0], mean = args.results[1], variance = args.results[2];
   std::vector<Value> grads(3);
   if (args.cotangents[0].valid()) {
-    const auto g = b.batch_norm_gradient(x, args.operands[1], mean, variance, args.cotangents[0], epsilon);
+    const auto g =
+        b.batch_norm_gradient(x, args.operands[1], mean, variance, args.cotangents[0], epsilon);
     grads = {g.dx, g.dgamma, g.dbeta};
   }
   const double n = static_cast<double>(x.shape().size() / x.shape().back());
-  const auto contribute = [&](Value term) { grads[0] = grads[0].valid() ? b.add(grads[0], term) : term; };
-  if (args.cotangents[1].valid()) contribute(b.broadcast_to(b.divide(args.cotangents[1], n), x.shape()));
+  const auto contribute = [&](Value term) {
+    grads[0] = grads[0].valid() ? b.add(grads[0], term) : term;
+  };
+  if (args.cotangents[1].valid())
+    contribute(b.broadcast_to(b.divide(args.cotangents[1], n), x.shape()));
   if (args.cotangents[2].valid())
     contribute(b.multiply(b.subtract(x, mean), b.multiply(args.cotangents[2], 2.0 / n)));
   return grads;
@@ -79,7 +88,7 @@ std::vector<Value> training_decompose(Builder& b, const Attrs& attrs, std::span<
 }
 
 std::vector<TensorType> gradient_infer(Types types, const Attrs&) {
-  for (int i = 1; i <= 3; ++i) require_channels(types[0], types[static_cast<size_t>(i)]);
+  require_channels("batch_norm_gradient", types[0], types.subspan(1, 3));
   require_same("batch_norm_gradient", types[0], types[4]);
   return {types[0], types[1], types[1]};
 }
@@ -92,7 +101,8 @@ void gradient_values(Inputs in, double epsilon, Outputs out) {
   const size_t channels = mean.size();
   const T n = static_cast<T>(x.size() / channels);
   std::vector<T> inverse(channels);
-  for (size_t c = 0; c < channels; ++c) inverse[c] = 1 / std::sqrt(variance[c] + static_cast<T>(epsilon));
+  for (size_t c = 0; c < channels; ++c)
+    inverse[c] = 1 / std::sqrt(variance[c] + static_cast<T>(epsilon));
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = i % channels;
     dbeta[c] += dy[i];
@@ -106,7 +116,9 @@ void gradient_values(Inputs in, double epsilon, Outputs out) {
 }
 
 void gradient_eval(Inputs in, const Attrs& attrs, Outputs out) {
-  dispatch_float(in[0]->dtype(), [&]<class T>() { gradient_values<T>(in, std::get<EpsilonAttrs>(attrs).epsilon, out); });
+  dispatch_float(in[0]->dtype(), [&]<class T>() {
+    gradient_values<T>(in, std::get<EpsilonAttrs>(attrs).epsilon, out);
+  });
 }
 
 std::vector<Value> gradient_decompose(Builder& b, const Attrs& attrs, std::span<const Value> in) {
@@ -116,7 +128,8 @@ std::vector<Value> gradient_decompose(Builder& b, const Attrs& attrs, std::span<
   const Value normal = b.multiply(b.subtract(in[0], in[2]), inverse);
   const Value dbeta = b.reduce_sum(in[4], axes);
   const Value dgamma = b.reduce_sum(b.multiply(in[4], normal), axes);
-  const Value inner = b.subtract(b.subtract(in[4], b.divide(dbeta, n)), b.multiply(normal, b.divide(dgamma, n)));
+  const Value inner =
+      b.subtract(b.subtract(in[4], b.divide(dbeta, n)), b.multiply(normal, b.divide(dgamma, n)));
   return {b.multiply(b.multiply(in[1], inverse), inner), dgamma, dbeta};
 }
 
@@ -128,10 +141,16 @@ std::vector<OpSample> training_samples() {
     const int64_t c = shape.back();
     samples.push_back({"channels_" + std::to_string(c),
                        {uniform(shape, -2, 3, 1), uniform({c}, 0.5, 2, 2), uniform({c}, -1, 1, 3)},
-                       EpsilonAttrs{1e-3}, 1e-5});
+                       EpsilonAttrs{1e-3},
+                       1e-5});
   }
-  // One row has no variance: the slope of 1/sqrt(variance + epsilon) is huge there.
-  samples.push_back({"one_row", {uniform({1, 5}, -2, 3, 1), uniform({5}, 0.5, 2, 2), uniform({5}, -1, 1, 3)}, EpsilonAttrs{1e-3}, 1e-5, false});
+  const HostTensor gamma = uniform({3}, 0.5, 2, 2), beta = uniform({3}, -1, 1, 3);
+  samples.push_back(
+      {"one_row", {uniform({1, 3}, -2, 3, 1), gamma, beta}, EpsilonAttrs{1e-3}, 1e-5});
+  samples.push_back({"constant_channel",
+                     {floats({4, 3}, {1, 0.5, 7, 2, 0.5, 7, 3, 0.5, 8, 5, 0.5, 9}), gamma, beta},
+                     EpsilonAttrs{1e-3},
+                     1e-5});
   return samples;
 }
 
@@ -142,14 +161,23 @@ std::vector<OpSample> gradient_samples() {
     samples.push_back({"channels_" + std::to_string(c),
                        {uniform(shape, -2, 3, 1), uniform({c}, 0.5, 2, 2), uniform({c}, 0, 1, 3),
                         uniform({c}, 0.5, 2, 4), uniform(shape, -1, 1, 5)},
-                       EpsilonAttrs{1e-3}, 1e-5});
+                       EpsilonAttrs{1e-3},
+                       1e-5});
   }
   return samples;
 }
 
 }  // namespace
 
-DEFINE_RULES(BatchNormTraining, {.infer = training_infer, .vjp = training_vjp, .eval = training_eval, .samples = training_samples, .decompose = training_decompose})
-DEFINE_RULES(BatchNormGradient, {.infer = gradient_infer, .vjp = nullptr, .eval = gradient_eval, .samples = gradient_samples, .decompose = gradient_decompose})
+DEFINE_RULES(BatchNormTraining, {.infer = training_infer,
+                                 .vjp = training_vjp,
+                                 .eval = training_eval,
+                                 .samples = training_samples,
+                                 .decompose = training_decompose})
+DEFINE_RULES(BatchNormGradient, {.infer = gradient_infer,
+                                 .vjp = nullptr,
+                                 .eval = gradient_eval,
+                                 .samples = gradient_samples,
+                                 .decompose = gradient_decompose})
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
-// 2-D pooling of NHWC images. Padding takes no part: not in the maximum, not in the average's count.
+// 2-D pooling of NHWC images. Padding takes no part: not in the maximum, not in the average's
+// count.
 #include <limits>
 
 #include "lockstep/ir/rules/rules.h"
@@ -9,25 +10,39 @@ using namespace rules;
 
 namespace {
 
-const PoolAttrs& pool(const Attrs& attrs) { return std::get<PoolAttrs>(attrs); }
+const PoolAttrs& pool(const Attrs& attrs) {
+  return std::get<PoolAttrs>(attrs);
+}
+
+void check_attrs(const char* op, const PoolAttrs& a) {
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t window = a.window[i], low = a.pad_low[i], high = a.pad_high[i];
+    if (window < 1 || a.strides[i] < 1)
+      invalid_argument(op, "window and strides must be >= 1: {} and {} (axis {})", window,
+                       a.strides[i], i + 1);
+    // A window in the padding alone would have no largest element and no mean.
+    if (low < 0 || high < 0 || low >= window || high >= window)
+      invalid_argument(op, "padding must be in [0, {}), the window: {} and {} (axis {})", window,
+                       low, high, i + 1);
+  }
+}
 
 Shape pooled_shape(const char* op, const Shape& x, const PoolAttrs& a) {
+  check_attrs(op, a);
   if (x.rank() != 4) invalid_argument(op, "images must have rank 4: {}", x.str());
   Shape y = x;
   for (size_t i = 0; i < 2; ++i) {
-    if (a.window[i] < 1 || a.strides[i] < 1 || a.pad_low[i] < 0 || a.pad_high[i] < 0)
-      invalid_argument(op, "window and strides must be >= 1 and padding >= 0");
-    if (a.pad_low[i] >= a.window[i] || a.pad_high[i] >= a.window[i])
-      invalid_argument(op, "padding must be smaller than the window of {}", a.window[i]);
     const int axis = static_cast<int>(i) + 1;
     const int64_t padded = x[axis] + a.pad_low[i] + a.pad_high[i];
-    if (padded < a.window[i]) invalid_argument(op, "window of {} does not fit into images {}", a.window[i], x.str());
+    if (x[axis] < 1 || padded < a.window[i])
+      invalid_argument(op, "window must fit into the padded images: {} on axis {}, images {}",
+                       a.window[i], axis, x.str());
     y[axis] = (padded - a.window[i]) / a.strides[i] + 1;
   }
   return y;
 }
 
-/// Calls body(first row, last row, first column, last column) clipped to the image, for output (h, w).
+/// Rows [h0, h1) and columns [w0, w1) of the image under a window, padding left out.
 struct Window {
   int64_t h0, h1, w0, w1;
   int64_t count() const { return (h1 - h0) * (w1 - w0); }
@@ -42,9 +57,17 @@ size_t at(const Shape& s, int64_t n, int64_t h, int64_t w, int64_t c) {
   return static_cast<size_t>(((n * s[1] + h) * s[2] + w) * s[3] + c);
 }
 
-std::vector<TensorType> pool_infer(Types types, const Attrs& attrs) {
-  require_float("max_pool2d/avg_pool2d", types[0]);
-  return {{types[0].dtype, pooled_shape("max_pool2d/avg_pool2d", types[0].shape, pool(attrs))}};
+std::vector<TensorType> pool_infer(const char* op, Types types, const Attrs& attrs) {
+  require_float(op, types[0]);
+  return {{types[0].dtype, pooled_shape(op, types[0].shape, pool(attrs))}};
+}
+
+std::vector<TensorType> max_infer(Types types, const Attrs& attrs) {
+  return pool_infer("max_pool2d", types, attrs);
+}
+
+std::vector<TensorType> avg_infer(Types types, const Attrs& attrs) {
+  return pool_infer("avg_pool2d", types, attrs);
 }
 
 void max_eval(Inputs in, const Attrs& attrs, Outputs out) {
@@ -56,20 +79,26 @@ void max_eval(Inputs in, const Attrs& attrs, Outputs out) {
       const Window window = window_at(xs, pool(attrs), i[1], i[2]);
       T best = -std::numeric_limits<T>::infinity();
       for (int64_t h = window.h0; h < window.h1; ++h)
-        for (int64_t w = window.w0; w < window.w1; ++w) best = std::max(best, x[at(xs, i[0], h, w, i[3])]);
+        for (int64_t w = window.w0; w < window.w1; ++w)
+          best = std::max(best, x[at(xs, i[0], h, w, i[3])]);
       out[0].data<T>()[to++] = best;
     });
   });
 }
 
 std::vector<Value> max_vjp(const VjpArgs& args) {
-  return {args.builder.max_pool2d_gradient(args.operands[0], args.results[0], args.cotangents[0], pool(args.attrs))};
+  return {args.builder.max_pool2d_gradient(args.operands[0], args.results[0], args.cotangents[0],
+                                           pool(args.attrs))};
 }
 
 std::vector<TensorType> max_gradient_infer(Types types, const Attrs& attrs) {
-  const Shape y = pooled_shape("max_pool2d_gradient", types[0].shape, pool(attrs));
-  require_same("max_pool2d_gradient", types[1], types[2]);
-  require_same("max_pool2d_gradient", types[1], {types[0].dtype, y});
+  const char* op = "max_pool2d_gradient";
+  require_float(op, types[0]);
+  const TensorType pooled{types[0].dtype, pooled_shape(op, types[0].shape, pool(attrs))};
+  for (const TensorType& type : types.subspan(1))
+    if (type != pooled)
+      invalid_argument(op, "result and cotangent must be {}: {} (images {})", pooled.str(),
+                       type.str(), types[0].str());
   return {types[0]};
 }
 
@@ -117,7 +146,9 @@ std::vector<Value> avg_vjp(const VjpArgs& args) {
 std::vector<TensorType> avg_gradient_infer(Types types, const Attrs& attrs) {
   const Shape y = pooled_shape("avg_pool2d_gradient", pool(attrs).shape, pool(attrs));
   require_float("avg_pool2d_gradient", types[0]);
-  if (types[0].shape != y) invalid_argument("avg_pool2d_gradient", "cotangent must be {}: {}", y.str(), types[0].str());
+  if (types[0].shape != y)
+    invalid_argument("avg_pool2d_gradient", "cotangent must have shape {}: {} (images {})", y.str(),
+                     types[0].str(), pool(attrs).shape.str());
   return {{types[0].dtype, pool(attrs).shape}};
 }
 
@@ -129,7 +160,8 @@ void avg_gradient_eval(Inputs in, const Attrs& attrs, Outputs out) {
       const Window window = window_at(xs, pool(attrs), i[1], i[2]);
       const T share = in[0]->data<T>()[from++] / static_cast<T>(window.count());
       for (int64_t h = window.h0; h < window.h1; ++h)
-        for (int64_t w = window.w0; w < window.w1; ++w) out[0].data<T>()[at(xs, i[0], h, w, i[3])] += share;
+        for (int64_t w = window.w0; w < window.w1; ++w)
+          out[0].data<T>()[at(xs, i[0], h, w, i[3])] += share;
     });
   });
 }
@@ -150,10 +182,17 @@ const std::vector<PoolCase>& cases() {
   static const std::vector<PoolCase> all = {
       {"halves", {2, 4, 6, 3}, {.window = {2, 2}, .strides = {2, 2}}},
       {"halves_16", {2, 6, 6, 16}, {.window = {2, 2}, .strides = {2, 2}}},
-      {"overlap_same", {1, 7, 5, 4}, {.window = {3, 3}, .strides = {2, 2}, .pad_low = {1, 1}, .pad_high = {1, 1}}},
-      {"same_stride_1", {2, 5, 5, 20}, {.window = {3, 3}, .strides = {1, 1}, .pad_low = {1, 1}, .pad_high = {1, 1}}},
+      {"overlap_same",
+       {1, 7, 5, 4},
+       {.window = {3, 3}, .strides = {2, 2}, .pad_low = {1, 1}, .pad_high = {1, 1}}},
+      {"same_stride_1",
+       {2, 5, 5, 20},
+       {.window = {3, 3}, .strides = {1, 1}, .pad_low = {1, 1}, .pad_high = {1, 1}}},
       {"uneven", {2, 5, 7, 1}, {.window = {2, 3}, .strides = {2, 2}, .pad_high = {1, 1}}},
       {"whole", {3, 4, 4, 32}, {.window = {4, 4}, .strides = {4, 4}}},
+      {"rectangular",
+       {1, 5, 9, 3},
+       {.window = {1, 4}, .strides = {1, 2}, .pad_low = {0, 1}, .pad_high = {0, 2}}},
       {"gaps", {1, 7, 7, 2}, {.window = {2, 2}, .strides = {3, 3}}},
   };
   return all;
@@ -168,7 +207,11 @@ std::vector<OpSample> pool_samples() {
 std::vector<OpSample> max_samples() {
   std::vector<OpSample> samples = pool_samples();
   // At ties a difference quotient is one-sided.
-  samples.push_back({"ties", {floats({1, 2, 4, 1}, {1, 1, 0, 2, 1, 1, 2, 2})}, PoolAttrs{.window = {2, 2}, .strides = {2, 2}}, 1e-6, false});
+  samples.push_back({"ties",
+                     {floats({1, 2, 4, 1}, {1, 1, 0, 2, 1, 1, 2, 2})},
+                     PoolAttrs{.window = {2, 2}, .strides = {2, 2}},
+                     1e-6,
+                     false});
   return samples;
 }
 
@@ -182,8 +225,10 @@ OpSample max_gradient_sample(std::string name, HostTensor x, const PoolAttrs& at
 
 std::vector<OpSample> max_gradient_samples() {
   std::vector<OpSample> samples;
-  for (const PoolCase& c : cases()) samples.push_back(max_gradient_sample(c.name, uniform(c.x, -1, 1, 1), c.attrs));
-  samples.push_back(max_gradient_sample("ties", floats({1, 2, 4, 1}, {1, 1, 0, 2, 1, 1, 2, 2}), {.window = {2, 2}, .strides = {2, 2}}));
+  for (const PoolCase& c : cases())
+    samples.push_back(max_gradient_sample(c.name, uniform(c.x, -1, 1, 1), c.attrs));
+  samples.push_back(max_gradient_sample("ties", floats({1, 2, 4, 1}, {1, 1, 0, 2, 1, 1, 2, 2}),
+                                        {.window = {2, 2}, .strides = {2, 2}}));
   return samples;
 }
 
@@ -199,9 +244,17 @@ std::vector<OpSample> avg_gradient_samples() {
 
 }  // namespace
 
-DEFINE_RULES(MaxPool2d, {.infer = pool_infer, .vjp = max_vjp, .eval = max_eval, .samples = max_samples})
-DEFINE_RULES(MaxPool2dGradient, {.infer = max_gradient_infer, .vjp = nullptr, .eval = max_gradient_eval, .samples = max_gradient_samples})
-DEFINE_RULES(AvgPool2d, {.infer = pool_infer, .vjp = avg_vjp, .eval = avg_eval, .samples = pool_samples})
-DEFINE_RULES(AvgPool2dGradient, {.infer = avg_gradient_infer, .vjp = avg_gradient_vjp, .eval = avg_gradient_eval, .samples = avg_gradient_samples})
+DEFINE_RULES(MaxPool2d,
+             {.infer = max_infer, .vjp = max_vjp, .eval = max_eval, .samples = max_samples})
+DEFINE_RULES(MaxPool2dGradient, {.infer = max_gradient_infer,
+                                 .vjp = nullptr,
+                                 .eval = max_gradient_eval,
+                                 .samples = max_gradient_samples})
+DEFINE_RULES(AvgPool2d,
+             {.infer = avg_infer, .vjp = avg_vjp, .eval = avg_eval, .samples = pool_samples})
+DEFINE_RULES(AvgPool2dGradient, {.infer = avg_gradient_infer,
+                                 .vjp = avg_gradient_vjp,
+                                 .eval = avg_gradient_eval,
+                                 .samples = avg_gradient_samples})
 
 }  // namespace lockstep

@@ -1,0 +1,265 @@
+// Convolutions as oneDNN primitives over plain NHWC tensors. The kernel is reordered to the layout
+// the primitive likes and its gradient back, each time: 2 * rows * pixels times less work than the
+// convolution itself.
+#include <omp.h>
+
+#include <unordered_map>
+
+#include "lockstep/backend/onednn/compat.h"
+#include "lockstep/backend/onednn/lowering.h"
+
+namespace lockstep {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using dnnl::prop_kind;
+using Arguments = std::unordered_map<int, memory>;
+
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// The three tensors of a convolution as oneDNN describes them.
+struct ConvTensors {
+  memory::desc x, y, bias;
+  memory::desc kernel_any, kernel_plain;  // whatever layout; HWIO as the graph holds it
+  memory::dims strides, dilation, pad_low, pad_high;
+};
+
+memory::desc images(const Shape& s) {
+  return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, memory::format_tag::nhwc};
+}
+
+ConvTensors describe(const Shape& x, const Shape& kernel, const Shape& y, const ConvAttrs& a) {
+  ConvTensors t;
+  t.x = images(x);
+  t.y = images(y);
+  const int64_t g = a.groups, in = kernel[2], out = kernel[3] / g, row = kernel[1] * in * kernel[3], column = in * kernel[3];
+  memory::dims dims{out, in, kernel[0], kernel[1]}, steps{1, kernel[3], row, column};
+  if (g > 1) {
+    dims.insert(dims.begin(), g);
+    steps.insert(steps.begin(), out);
+  }
+  t.kernel_plain = {dims, memory::data_type::f32, steps};
+  t.kernel_any = {dims, memory::data_type::f32, memory::format_tag::any};
+  t.bias = {{kernel[3]}, memory::data_type::f32, memory::format_tag::x};
+  t.strides = {a.strides[0], a.strides[1]};
+  t.dilation = {a.dilation[0] - 1, a.dilation[1] - 1};
+  t.pad_low = {a.pad_low[0], a.pad_low[1]};
+  t.pad_high = {a.pad_high[0], a.pad_high[1]};
+  return t;
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+/// A primitive with, before or after it, a reorder between the graph's kernel and the primitive's.
+class ConvStep : public Step {
+ public:
+  enum class Reorder { kBefore, kAfter };
+  struct Binding {
+    int argument;
+    int slot;
+    memory::desc desc;
+  };
+
+  template <class PrimitiveDesc>
+  ConvStep(std::string what, const PrimitiveDesc& desc, dnnl::primitive primitive, std::vector<Binding> bindings, int kernel_argument,
+           int kernel_slot, memory::desc kernel_plain, memory::desc kernel_packed, Reorder reorder)
+      : primitive_(std::move(primitive)), bindings_(std::move(bindings)), kernel_argument_(kernel_argument), kernel_slot_(kernel_slot),
+        kernel_plain_(kernel_plain), kernel_packed_(kernel_packed), when_(reorder), scratchpad_(desc.scratchpad_desc()) {
+    const dnnl::primitive_attr attr = user_scratchpad();
+    const bool packs = reorder == Reorder::kBefore;
+    const dnnl::reorder::primitive_desc reorder_desc(cpu_engine(), packs ? kernel_plain : kernel_packed, cpu_engine(),
+                                                     packs ? kernel_packed : kernel_plain, attr);
+    reorder_ = dnnl::reorder(reorder_desc);
+    reorder_scratchpad_ = reorder_desc.scratchpad_desc();
+    what_ = fmt::format("{} {}", what, desc.impl_info_str());
+  }
+
+  size_t scratch_bytes() const override {
+    return round_up(kernel_packed_.get_size()) + round_up(std::max(scratchpad_.get_size(), reorder_scratchpad_.get_size()));
+  }
+
+  struct State : StepState {
+    dnnl::stream stream{cpu_engine()};
+    Arguments arguments, reorder_arguments;
+    std::vector<std::pair<memory, int>> slots;  // rebound at every run
+    memory packed, plain, scratchpad, reorder_scratchpad;
+  };
+
+  std::unique_ptr<StepState> create_state() const override {
+    auto state = std::make_unique<State>();
+    const auto make = [](const memory::desc& desc) { return memory(desc, cpu_engine(), nullptr); };
+    state->packed = make(kernel_packed_);
+    state->plain = make(kernel_plain_);
+    state->scratchpad = make(scratchpad_);
+    state->reorder_scratchpad = make(reorder_scratchpad_);
+    for (const Binding& binding : bindings_) {
+      const memory m = make(binding.desc);
+      state->slots.emplace_back(m, binding.slot);
+      state->arguments.emplace(binding.argument, m);
+    }
+    state->slots.emplace_back(state->plain, kernel_slot_);
+    state->arguments.emplace(kernel_argument_, state->packed);
+    state->arguments.emplace(DNNL_ARG_SCRATCHPAD, state->scratchpad);
+    const bool packs = when_ == Reorder::kBefore;
+    state->reorder_arguments.emplace(DNNL_ARG_FROM, packs ? state->plain : state->packed);
+    state->reorder_arguments.emplace(DNNL_ARG_TO, packs ? state->packed : state->plain);
+    state->reorder_arguments.emplace(DNNL_ARG_SCRATCHPAD, state->reorder_scratchpad);
+    return state;
+  }
+
+  void run(const Frame& frame) const override {
+    auto& s = static_cast<State&>(*frame.state);
+    for (auto& [m, slot] : s.slots) m.set_data_handle(frame.slots[slot]);
+    s.packed.set_data_handle(frame.scratch);
+    std::byte* pad = frame.scratch + round_up(kernel_packed_.get_size());
+    s.scratchpad.set_data_handle(pad);
+    s.reorder_scratchpad.set_data_handle(pad);
+    if (when_ == Reorder::kBefore) reorder_.execute(s.stream, s.reorder_arguments);
+    primitive_.execute(s.stream, s.arguments);
+    if (when_ == Reorder::kAfter) reorder_.execute(s.stream, s.reorder_arguments);
+  }
+
+  std::string describe() const override { return what_; }
+
+ private:
+  static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  dnnl::primitive primitive_, reorder_;
+  std::vector<Binding> bindings_;
+  int kernel_argument_, kernel_slot_;
+  memory::desc kernel_plain_, kernel_packed_;
+  Reorder when_;
+  memory::desc scratchpad_, reorder_scratchpad_;
+  std::string what_;
+};
+
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvTensors& t, bool has_bias, const dnnl::primitive_attr& attr) {
+  using P = dnnl::convolution_forward;
+  return has_bias ? compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training, algorithm::convolution_direct, t.x, t.kernel_any,
+                                        t.bias, t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
+                  : compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training, algorithm::convolution_direct, t.x, t.kernel_any,
+                                        t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
+}
+
+const Node* bias_source(const Lowering& l, const Node& add, int conv_value) {
+  const int other = add.operands[0] == conv_value ? add.operands[1] : add.operands[0];
+  const Node& broadcast = l.graph().producer(other);
+  if (broadcast.opcode != Opcode::kBroadcastInDim) return nullptr;
+  const Shape& bias = l.type(broadcast.operands[0]).shape;
+  const bool is_channels = bias.rank() == 1 && bias[0] == l.type(conv_value).shape.back() &&
+                           broadcast.as<BroadcastAttrs>().dimensions == Dims{3} && bias[0] == l.type(other).shape.back();
+  return is_channels ? &broadcast : nullptr;
+}
+
+bool is_fusable_activation(Opcode opcode) {
+  return opcode == Opcode::kRelu || opcode == Opcode::kElu || opcode == Opcode::kTanh || opcode == Opcode::kLogistic;
+}
+
+void append_activation(dnnl::post_ops& ops, const Node& node) {
+  switch (node.opcode) {
+    case Opcode::kRelu: compat::append_eltwise(ops, algorithm::eltwise_relu, 0.0f, 0.0f); return;
+    case Opcode::kTanh: compat::append_eltwise(ops, algorithm::eltwise_tanh, 0.0f, 0.0f); return;
+    case Opcode::kLogistic: compat::append_eltwise(ops, algorithm::eltwise_logistic, 0.0f, 0.0f); return;
+    default: {
+      const auto& elu = node.as<EluAttrs>();
+      compat::append_scaled_elu(ops, static_cast<float>(elu.scale), static_cast<float>(elu.alpha));
+    }
+  }
+}
+
+void lower_forward(Lowering& l, const Node& node) {
+  const ConvTensors t = describe(l.type(node.operands[0]).shape, l.type(node.operands[1]).shape, l.type(node.results[0]).shape, node.as<ConvAttrs>());
+  dnnl::primitive_attr attr = user_scratchpad();
+  dnnl::post_ops ops;
+  const Node* bias = nullptr;
+  int result = node.results[0];
+  for (int id : l.unit().nodes) {
+    const Node& member = l.graph().node(id);
+    if (member.opcode == Opcode::kAdd) bias = bias_source(l, member, result);
+    if (is_fusable_activation(member.opcode)) append_activation(ops, member);
+    result = member.results[0];
+  }
+  if (ops.len() > 0) attr.set_post_ops(ops);
+  const auto desc = forward_desc(t, bias != nullptr, attr);
+  std::vector<ConvStep::Binding> bindings{{DNNL_ARG_SRC, l.read(node.operands[0]), t.x}};
+  if (bias != nullptr) bindings.push_back({DNNL_ARG_BIAS, l.read(bias->operands[0]), t.bias});
+  const int kernel = l.read(node.operands[1]);
+  bindings.push_back({DNNL_ARG_DST, l.write(result), t.y});
+  l.add(std::make_unique<ConvStep>(fmt::format("conv2d {}", l.type(result).str()), desc, dnnl::convolution_forward(desc), bindings, DNNL_ARG_WEIGHTS,
+                                   kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
+}
+
+void lower_input_gradient(Lowering& l, const Node& node) {
+  const ConvTensors t = describe(l.type(node.results[0]).shape, l.type(node.operands[1]).shape, l.type(node.operands[0]).shape, node.as<ConvAttrs>());
+  using P = dnnl::convolution_backward_data;
+  const auto desc = compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), forward_desc(t, false, {}), algorithm::convolution_direct, t.x,
+                                               t.kernel_any, t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
+  const int dy = l.read(node.operands[0]), kernel = l.read(node.operands[1]);
+  l.add(std::make_unique<ConvStep>(fmt::format("conv2d_input_gradient {}", l.type(node.results[0]).str()), desc, P(desc),
+                                   std::vector<ConvStep::Binding>{{DNNL_ARG_DIFF_DST, dy, t.y}, {DNNL_ARG_DIFF_SRC, l.write(node.results[0]), t.x}},
+                                   DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
+}
+
+void lower_kernel_gradient(Lowering& l, const Node& node) {
+  const ConvTensors t = describe(l.type(node.operands[0]).shape, l.type(node.results[0]).shape, l.type(node.operands[1]).shape, node.as<ConvAttrs>());
+  using P = dnnl::convolution_backward_weights;
+  const Node* bias = nullptr;
+  for (int id : l.unit().nodes)
+    if (l.graph().node(id).opcode == Opcode::kReduceSum) bias = &l.graph().node(id);
+  const auto hint = forward_desc(t, bias != nullptr, {});
+  const auto desc = bias != nullptr
+                        ? compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x, t.kernel_any, t.bias,
+                                                     t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
+                        : compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x, t.kernel_any, t.y,
+                                                     t.strides, t.dilation, t.pad_low, t.pad_high);
+  std::vector<ConvStep::Binding> bindings{{DNNL_ARG_SRC, l.read(node.operands[0]), t.x}, {DNNL_ARG_DIFF_DST, l.read(node.operands[1]), t.y}};
+  if (bias != nullptr) bindings.push_back({DNNL_ARG_DIFF_BIAS, l.write(bias->results[0]), t.bias});
+  l.add(std::make_unique<ConvStep>(fmt::format("conv2d_kernel_gradient {}", l.type(node.results[0]).str()), desc, P(desc), bindings,
+                                   DNNL_ARG_DIFF_WEIGHTS, l.write(node.results[0]), t.kernel_plain, desc.diff_weights_desc(), ConvStep::Reorder::kAfter));
+}
+
+}  // namespace
+
+void absorb_into_convolution(Lowering& l, const Node& node, int unit) {
+  if (node.opcode == Opcode::kConv2dKernelGradient) {
+    for (int user : l.users(node.operands[1])) {
+      const Node& sum = l.graph().node(user);
+      if (sum.opcode == Opcode::kReduceSum && l.is_free(user) && sum.as<AxesAttrs>().axes == Dims{0, 1, 2}) {
+        l.absorb(user, unit);
+        return;
+      }
+    }
+    return;
+  }
+  int value = node.results[0];
+  if (const Node* add = l.only_user(value); add && add->opcode == Opcode::kAdd && bias_source(l, *add, value)) {
+    l.absorb(add->id, unit);
+    value = add->results[0];
+  }
+  if (const Node* activation = l.only_user(value); activation && is_fusable_activation(activation->opcode)) l.absorb(activation->id, unit);
+}
+
+void lower_convolution(Lowering& l, const Node& node) {
+  const TensorType& type = l.type(node.operands[0]);
+  if (type.dtype != DType::kF32) unsupported("cpu", "{} of {} (layer \"{}\")", op_def(node.opcode).mnemonic, type.str(), node.context);
+  try {
+    switch (node.opcode) {
+      case Opcode::kConv2d: lower_forward(l, node); return;
+      case Opcode::kConv2dInputGradient: lower_input_gradient(l, node); return;
+      default: lower_kernel_gradient(l, node);
+    }
+  } catch (const dnnl::error& error) {
+    fail(ErrorCode::kInternal, "oneDNN", "{} (status {}) for {} {} (layer \"{}\")", error.what(), static_cast<int>(error.status),
+         op_def(node.opcode).mnemonic, type.str(), node.context);
+  }
+}
+
+}  // namespace lockstep

@@ -1,0 +1,13 @@
+// The CPU backend: oneDNN for convolutions and large matrix products, own vector kernels (Highway) for
+// what oneDNN does in reference code or cannot fuse. All tensors stay row-major NHWC.
+#pragma once
+
+#include "lockstep/backend/backend.h"
+
+namespace lockstep {
+
+/// Kind "cpu". f32 everywhere; integers and i1 where graphs of training need them. Throws Unsupported
+/// naming the node for other types.
+std::unique_ptr<Backend> make_onednn_backend();
+
+}  // namespace lockstep
