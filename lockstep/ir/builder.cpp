@@ -46,7 +46,8 @@ std::vector<Value> Builder::append(Opcode opcode, const std::vector<Value>& oper
 
 Value Builder::parameter(TensorType type, std::string name, ParameterRole role) {
   const int index = static_cast<int>(graph_.parameters().size());
-  return append(Opcode::kParameter, {}, ParameterAttrs{index, std::move(name), role, std::move(type)})[0];
+  return append(Opcode::kParameter, {},
+                ParameterAttrs{index, std::move(name), role, std::move(type)})[0];
 }
 
 Value Builder::constant(double value, TensorType type) {
@@ -80,8 +81,8 @@ Value Builder::compare(Value a, Value b, CompareDirection direction) {
 }
 
 Value Builder::select(Value condition, Value on_true, Value on_false) {
-  const Shape shape = broadcast_shapes(
-      condition.shape(), broadcast_shapes(on_true.shape(), on_false.shape()));
+  const Shape shape =
+      broadcast_shapes(condition.shape(), broadcast_shapes(on_true.shape(), on_false.shape()));
   return append(Opcode::kSelect, {broadcast_to(condition, shape), broadcast_to(on_true, shape),
                                   broadcast_to(on_false, shape)})[0];
 }
@@ -95,7 +96,8 @@ Value Builder::transpose(Value x, Dims permutation) {
 }
 
 Value Builder::broadcast_in_dim(Value x, Shape shape, Dims dimensions) {
-  return append(Opcode::kBroadcastInDim, {x}, BroadcastAttrs{std::move(shape), std::move(dimensions)})[0];
+  return append(Opcode::kBroadcastInDim, {x},
+                BroadcastAttrs{std::move(shape), std::move(dimensions)})[0];
 }
 
 Value Builder::broadcast_to(Value x, Shape shape) {
@@ -109,37 +111,44 @@ Value Builder::broadcast_to(Value x, Shape shape) {
 }
 
 Value Builder::slice(Value x, Dims start, Dims limit, Dims strides) {
-  return append(Opcode::kSlice, {x}, SliceAttrs{std::move(start), std::move(limit), std::move(strides)})[0];
+  return append(Opcode::kSlice, {x},
+                SliceAttrs{std::move(start), std::move(limit), std::move(strides)})[0];
 }
 
 Value Builder::pad(Value x, Value value, Dims low, Dims high, Dims interior) {
-  return append(Opcode::kPad, {x, value}, PadAttrs{std::move(low), std::move(high), std::move(interior)})[0];
+  return append(Opcode::kPad, {x, value},
+                PadAttrs{std::move(low), std::move(high), std::move(interior)})[0];
 }
 
 Value Builder::concatenate(const std::vector<Value>& xs, int axis) {
   if (xs.empty()) invalid_argument("concatenate", "at least one operand expected: none came");
   const int rank = xs[0].shape().rank();
   const Dims axes = normalized({axis}, rank, "concatenate");
-  return xs.size() == 1 ? xs[0] : append(Opcode::kConcatenate, xs, AxisAttrs{static_cast<int>(axes[0])})[0];
+  return xs.size() == 1 ? xs[0]
+                        : append(Opcode::kConcatenate, xs, AxisAttrs{static_cast<int>(axes[0])})[0];
 }
 
 Value Builder::reverse(Value x, Dims axes) {
-  return append(Opcode::kReverse, {x}, AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reverse")})[0];
+  return append(Opcode::kReverse, {x},
+                AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reverse")})[0];
 }
 
 Value Builder::reduce_sum(Value x, Dims axes) {
   if (axes.empty()) return x;
-  return append(Opcode::kReduceSum, {x}, AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reduce_sum")})[0];
+  return append(Opcode::kReduceSum, {x},
+                AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reduce_sum")})[0];
 }
 
 Value Builder::reduce_max(Value x, Dims axes) {
   if (axes.empty()) return x;
-  return append(Opcode::kReduceMax, {x}, AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reduce_max")})[0];
+  return append(Opcode::kReduceMax, {x},
+                AxesAttrs{normalized(std::move(axes), x.shape().rank(), "reduce_max")})[0];
 }
 
 Value Builder::reduce_mean(Value x, Dims axes) {
   const Value sum = reduce_sum(x, std::move(axes));
-  return divide(sum, static_cast<double>(x.shape().size()) / static_cast<double>(sum.shape().size()));
+  return divide(sum,
+                static_cast<double>(x.shape().size()) / static_cast<double>(sum.shape().size()));
 }
 
 Value Builder::argmax(Value x, int axis) {
@@ -177,8 +186,12 @@ Value Builder::avg_pool2d_gradient(Value dy, PoolAttrs attrs) {
   return append(Opcode::kAvgPool2dGradient, {dy}, std::move(attrs))[0];
 }
 
-Value Builder::relu_gradient(Value y, Value dy) { return append(Opcode::kReluGradient, {y, dy})[0]; }
-Value Builder::elu(Value x, EluAttrs attrs) { return append(Opcode::kElu, {x}, attrs)[0]; }
+Value Builder::relu_gradient(Value y, Value dy) {
+  return append(Opcode::kReluGradient, {y, dy})[0];
+}
+Value Builder::elu(Value x, EluAttrs attrs) {
+  return append(Opcode::kElu, {x}, attrs)[0];
+}
 Value Builder::elu_gradient(Value y, Value dy, EluAttrs attrs) {
   return append(Opcode::kEluGradient, {y, dy}, attrs)[0];
 }
@@ -196,8 +209,8 @@ Builder::BatchNorm Builder::batch_norm_training(Value x, Value gamma, Value beta
   const auto r = append(Opcode::kBatchNormTraining, {x, gamma, beta}, EpsilonAttrs{epsilon});
   return {r[0], r[1], r[2]};
 }
-Builder::BatchNormGrads Builder::batch_norm_gradient(Value x, Value gamma, Value mean, Value variance,
-                                                     Value dy, double epsilon) {
+Builder::BatchNormGrads Builder::batch_norm_gradient(Value x, Value gamma, Value mean,
+                                                     Value variance, Value dy, double epsilon) {
   const auto r =
       append(Opcode::kBatchNormGradient, {x, gamma, mean, variance, dy}, EpsilonAttrs{epsilon});
   return {r[0], r[1], r[2]};

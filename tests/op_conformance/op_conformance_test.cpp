@@ -1,6 +1,10 @@
-// Every op of the table, every sample: shape rule, decomposition, gradient and each backend, against
-// the op's own meaning (eval) in f64.
+// Every op of the table, every sample: shape rule, decomposition, gradient and each backend,
+// against the op's own meaning (eval) in f64. One test a facet, op and sample (and backend).
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 
 #include "lockstep/autodiff/vjp.h"
 #include "lockstep/backend/onednn/onednn_backend.h"
@@ -12,25 +16,38 @@ namespace lockstep {
 namespace {
 
 struct Case {
-  const OpDef* def;
+  const OpDef* def = nullptr;
   OpSample sample;
+  const OpRules& rules() const { return def->rules(); }
+  std::string name() const { return std::string(def->mnemonic) + "__" + sample.name; }
 };
 
-std::vector<Case> all_cases() {
+void PrintTo(const Case& c, std::ostream* os) {
+  *os << c.name();
+}
+
+template <class Predicate>
+std::vector<Case> cases_where(Predicate holds) {
   std::vector<Case> cases;
   for (const OpDef& def : all_ops())
-    for (OpSample& sample : def.rules().samples()) cases.push_back({&def, std::move(sample)});
+    for (OpSample& sample : def.rules().samples()) {
+      Case c{&def, std::move(sample)};
+      if (holds(c)) cases.push_back(std::move(c));
+    }
   return cases;
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
-  std::string name = std::string(info.param.def->mnemonic) + "__" + info.param.sample.name;
+template <class Param>
+std::string param_name(const testing::TestParamInfo<Param>& info) {
+  std::string name = info.param.name();
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
 }
 
-DType as_dtype(DType dtype, DType wanted) { return is_float(dtype) ? wanted : dtype; }
+DType as_dtype(DType dtype, DType wanted) {
+  return is_float(dtype) ? wanted : dtype;
+}
 
 Attrs with_dtype(Attrs attrs, DType wanted) {
   if (auto* constant = std::get_if<ConstantAttrs>(&attrs)) {
@@ -61,120 +78,228 @@ struct OneNode {
   }
 };
 
-void expect_near(const HostTensor& got, const HostTensor& want, double tolerance, const std::string& what) {
+/// |got - want| <= tolerance * (1 + |want|), infinities and NaN at the same places.
+bool is_near(double got, double want, double tolerance) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return true;
+  // Beyond f32's range an f64 meaning may stay finite where f32 may not.
+  const bool overflows = std::isinf(got) && std::abs(want) > 3.4e38;
+  if (overflows) return std::signbit(got) == std::signbit(want);
+  return std::abs(got - want) <= tolerance * (1 + std::abs(want));
+}
+
+void expect_near(const HostTensor& got, const HostTensor& want, double tolerance,
+                 const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   const HostTensor a = got.as(DType::kF64), b = want.as(DType::kF64);
-  for (int64_t i = 0; i < a.size(); ++i) {
-    const double x = a.data<double>()[static_cast<size_t>(i)], y = b.data<double>()[static_cast<size_t>(i)];
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    // Beyond f32's range an f64 reference may stay finite or subnormal where f32 may not.
-    if (std::isinf(x) && std::abs(y) > 3.4e38 && std::signbit(x) == std::signbit(y)) continue;
-    ASSERT_LE(std::abs(x - y), tolerance * (1 + std::abs(y))) << what << " element " << i << ": " << x << " for " << y;
+  for (size_t i = 0; i < static_cast<size_t>(a.size()); ++i) {
+    const double x = a.data<double>()[i], y = b.data<double>()[i];
+    ASSERT_TRUE(is_near(x, y, tolerance)) << what << " element " << i << ": " << x << " for " << y;
   }
 }
 
-class OpConformance : public testing::TestWithParam<Case> {};
+std::string result_name(size_t i) {
+  return "result " + std::to_string(i);
+}
 
-TEST_P(OpConformance, Decomposition) {
+// -- infer
+
+using Inference = testing::TestWithParam<Case>;
+
+TEST_P(Inference, NamesTheTypesThatEvalMakes) {
+  for (DType dtype : {DType::kF32, DType::kF64}) {
+    OneNode node(GetParam(), dtype);
+    const auto results = evaluate(node.graph, node.inputs);
+    for (size_t i = 0; i < results.size(); ++i)
+      EXPECT_EQ(results[i].type().str(), node.results[i].type().str()) << result_name(i);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Inference,
+                         testing::ValuesIn(cases_where([](const Case&) { return true; })),
+                         param_name<Case>);
+
+// -- decompose
+
+using Decomposition = testing::TestWithParam<Case>;
+
+TEST_P(Decomposition, EqualsMeaning) {
   const Case& c = GetParam();
-  if (c.def->rules().decompose == nullptr) return;
   OneNode whole(c, DType::kF64);
   Graph graph;
   Builder builder(graph);
   std::vector<Value> operands;
-  for (const HostTensor& input : whole.inputs) operands.push_back(builder.parameter(input.type(), "x"));
-  for (const Value& result : c.def->rules().decompose(builder, c.sample.attrs, operands)) graph.add_result(result);
+  for (const HostTensor& input : whole.inputs)
+    operands.push_back(builder.parameter(input.type(), "x"));
+  for (const Value& result : c.rules().decompose(builder, c.sample.attrs, operands))
+    graph.add_result(result);
   const auto want = evaluate(whole.graph, whole.inputs), got = evaluate(graph, whole.inputs);
   ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], want[i], 1e-9, "result " + std::to_string(i));
+  for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], want[i], 1e-9, result_name(i));
 }
 
+INSTANTIATE_TEST_SUITE_P(Ops, Decomposition, testing::ValuesIn(cases_where([](const Case& c) {
+                           return c.rules().decompose != nullptr;
+                         })),
+                         param_name<Case>);
+
+// -- vjp
+
+using Gradient = testing::TestWithParam<Case>;
+
 /// <cotangents, results> as one number.
-double objective(const Case& c, const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& cotangents) {
-  OneNode node(c, DType::kF64);
-  const auto results = evaluate(node.graph, inputs);
+double objective(const Graph& graph, const std::vector<HostTensor>& inputs,
+                 const std::vector<HostTensor>& cotangents) {
+  const auto results = evaluate(graph, inputs);
   double sum = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!is_float(results[i].dtype())) continue;
-    for (size_t j = 0; j < static_cast<size_t>(results[i].size()); ++j)
-      sum += results[i].data<double>()[j] * cotangents[i].data<double>()[j];
+    const auto y = results[i].data<double>(), dy = cotangents[i].data<double>();
+    for (size_t j = 0; j < y.size(); ++j) sum += y[j] * dy[j];
   }
   return sum;
 }
 
-TEST_P(OpConformance, GradientEqualsCentralDifferences) {
-  const Case& c = GetParam();
-  if (c.def->rules().vjp == nullptr || !c.sample.check_gradient) return;
-  OneNode node(c, DType::kF64);
-  Builder builder(node.graph);
+HostTensor central_differences(const OneNode& node, size_t operand,
+                               const std::vector<HostTensor>& cotangents) {
+  constexpr double kStep = 1e-6;
+  std::vector<HostTensor> inputs = node.inputs;
+  HostTensor slopes(inputs[operand].type());
+  for (size_t j = 0; j < static_cast<size_t>(slopes.size()); ++j) {
+    double& x = inputs[operand].data<double>()[j];
+    const double middle = x;
+    x = middle + kStep;
+    const double above = objective(node.graph, inputs, cotangents);
+    x = middle - kStep;
+    const double below = objective(node.graph, inputs, cotangents);
+    x = middle;
+    slopes.data<double>()[j] = (above - below) / (2 * kStep);
+  }
+  return slopes;
+}
+
+std::vector<HostTensor> random_cotangents(const OneNode& node) {
   std::vector<HostTensor> cotangents;
-  std::vector<std::pair<Value, Value>> seeds;
   PhiloxStream stream(philox_key(1, RandomPurpose::kInit, "cotangent"));
   for (const Value& result : node.results) {
     HostTensor& cotangent = cotangents.emplace_back(result.type());
     if (!is_float(result.dtype())) continue;
     for (double& value : cotangent.data<double>()) value = stream.uniform() - 0.5;
-    seeds.emplace_back(result, builder.constant(cotangent));
   }
-  if (seeds.empty()) return;
-  const std::vector<Value> grads = gradients(builder, seeds, node.operands);
-  std::vector<int> results;
-  for (const Value& grad : grads)
-    if (grad.valid()) results.push_back(grad.id);
-  node.graph.set_results(results);
-  const auto computed = evaluate(node.graph, node.inputs);
-  size_t next = 0;
-  for (size_t i = 0; i < grads.size(); ++i) {
-    if (!is_float(node.inputs[i].dtype())) {
-      EXPECT_FALSE(grads[i].valid());
-      continue;
-    }
-    HostTensor want(DType::kF64, node.inputs[i].shape());
-    constexpr double kStep = 1e-6;
-    for (size_t j = 0; j < static_cast<size_t>(want.size()); ++j) {
-      std::vector<HostTensor> inputs = node.inputs;
-      double& x = inputs[i].data<double>()[j];
-      const double middle = x;
-      x = middle + kStep;
-      const double above = objective(c, inputs, cotangents);
-      x = middle - kStep;
-      want.data<double>()[j] = (above - objective(c, inputs, cotangents)) / (2 * kStep);
-    }
-    const HostTensor zero(DType::kF64, want.shape());
-    // 1e-7: rounding of the quotient, 1e-16 / 1e-6 times the number of terms.
-    expect_near(grads[i].valid() ? computed[next++] : zero, want, 1e-7, "operand " + std::to_string(i));
-  }
+  return cotangents;
 }
 
-TEST_P(OpConformance, OnednnEqualsMeaning) {
+/// What the op's rule computes, one tensor an operand; zeros where it says that nothing flows.
+std::vector<HostTensor> vjp_values(const Case& c, const std::vector<HostTensor>& cotangents) {
+  OneNode node(c, DType::kF64);
+  Builder builder(node.graph);
+  std::vector<std::pair<Value, Value>> seeds;
+  for (size_t i = 0; i < node.results.size(); ++i)
+    if (is_float(node.results[i].dtype()))
+      seeds.emplace_back(node.results[i], builder.constant(cotangents[i]));
+  std::vector<Value> grads = gradients(builder, seeds, node.operands);
+  std::vector<int> results;
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (!grads[i].valid()) grads[i] = builder.like(node.operands[i], 0.0);
+    results.push_back(grads[i].id);
+  }
+  node.graph.set_results(results);
+  return evaluate(node.graph, node.inputs);
+}
+
+TEST_P(Gradient, EqualsCentralDifferences) {
   const Case& c = GetParam();
-  if (c.def->opcode == Opcode::kTowerSum) return;  // cut away before a backend sees it
-  const auto backend = make_onednn_backend();
+  const OneNode node(c, DType::kF64);
+  const std::vector<HostTensor> cotangents = random_cotangents(node);
+  const std::vector<HostTensor> got = vjp_values(c, cotangents);
+  for (size_t i = 0; i < got.size(); ++i)
+    if (is_float(node.inputs[i].dtype()))
+      // 1e-7: rounding of the quotient, 1e-16 / 1e-6 times the number of terms.
+      expect_near(got[i], central_differences(node, i, cotangents), 1e-7,
+                  "operand " + std::to_string(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Gradient, testing::ValuesIn(cases_where([](const Case& c) {
+                           return c.rules().vjp != nullptr && c.sample.check_gradient &&
+                                  !c.sample.operands.empty();
+                         })),
+                         param_name<Case>);
+
+// -- backends
+
+struct BackendRow {
+  const char* name;
+  std::unique_ptr<Backend> (*make)();
+};
+constexpr BackendRow kBackends[] = {{"reference", make_reference_backend},
+                                    {"onednn", make_onednn_backend}};
+
+struct BackendCase : Case {
+  BackendRow backend;
+  std::string name() const { return Case::name() + "__" + backend.name; }
+};
+
+void PrintTo(const BackendCase& c, std::ostream* os) {
+  *os << c.name();
+}
+
+std::vector<BackendCase> backend_cases() {
+  std::vector<BackendCase> cases;
+  // Programs are cut at tower_sum before a backend sees them.
+  for (const Case& c :
+       cases_where([](const Case& c) { return c.def->opcode != Opcode::kTowerSum; }))
+    for (const BackendRow& backend : kBackends) cases.push_back({c, backend});
+  return cases;
+}
+
+using OnBackend = testing::TestWithParam<BackendCase>;
+
+TEST_P(OnBackend, EqualsMeaning) {
+  const BackendCase& c = GetParam();
   OneNode f32(c, DType::kF32), f64(c, DType::kF64);
   const auto want = evaluate(f64.graph, f64.inputs);
-  const auto executable = backend->compile(f32.graph, {case_name({c, 0})});
+  const auto executable = c.backend.make()->compile(f32.graph, {c.name()});
   const auto context = executable->create_context();
   std::vector<const void*> inputs;
   for (const HostTensor& input : f32.inputs) inputs.push_back(input.bytes());
-  for (int task = 0; task < executable->prologue_task_count(); ++task) executable->run_prologue_task(task, *context, inputs);
-  std::vector<HostTensor> results;
-  std::vector<void*> outputs;
-  for (const Value& result : f32.results) results.emplace_back(result.type());
-  for (HostTensor& result : results) outputs.push_back(result.bytes());
+  for (int task = 0; task < executable->prologue_task_count(); ++task)
+    executable->run_prologue_task(task, *context, inputs);
+  // The second run finds working memory as the first left it.
   for (int repeat = 0; repeat < 2; ++repeat) {
+    std::vector<HostTensor> results;
+    std::vector<void*> outputs;
+    for (const Value& result : f32.results)
+      outputs.push_back(results.emplace_back(result.type()).bytes());
     executable->run(*context, inputs, outputs);
     for (size_t i = 0; i < results.size(); ++i)
-      expect_near(results[i], want[i], is_float(results[i].dtype()) ? c.sample.tolerance : 0, "result " + std::to_string(i));
+      expect_near(results[i], want[i], is_float(results[i].dtype()) ? c.sample.tolerance : 0,
+                  result_name(i));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, OpConformance, testing::ValuesIn(all_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Ops, OnBackend, testing::ValuesIn(backend_cases()),
+                         param_name<BackendCase>);
 
 TEST(OpTable, EveryOpHasSamplesButTheParameter) {
   for (const OpDef& def : all_ops())
     if (def.opcode != Opcode::kParameter) {
-      EXPECT_GE(def.rules().samples().size(), 1u) << def.mnemonic;
+      EXPECT_GE(def.rules().samples().size(), 2u) << def.mnemonic;
     }
+}
+
+TEST(OpTable, SamplesOfAnOpHaveDistinctNames) {
+  for (const OpDef& def : all_ops()) {
+    std::vector<std::string> names;
+    for (const OpSample& sample : def.rules().samples()) names.push_back(sample.name);
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << def.mnemonic;
+  }
+}
+
+TEST(OpTable, MnemonicsAreDistinct) {
+  std::vector<std::string_view> names;
+  for (const OpDef& def : all_ops()) names.push_back(def.mnemonic);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
 }  // namespace

@@ -1,11 +1,21 @@
 #include "lockstep/backend/reference/reference_backend.h"
 
-#include <optional>
-
 #include "lockstep/passes/pass.h"
 
 namespace lockstep {
 namespace {
+
+void check_inputs(const Graph& graph, std::span<const HostTensor> inputs) {
+  if (inputs.size() != graph.parameters().size())
+    invalid_argument("reference", "{} inputs expected: {} came", graph.parameters().size(),
+                     inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ParameterAttrs& parameter = graph.parameter(static_cast<int>(i));
+    if (inputs[i].type() != parameter.type)
+      invalid_argument("reference", "input {} \"{}\" must be {}: {}", i, parameter.name,
+                       parameter.type.str(), inputs[i].type().str());
+  }
+}
 
 class ReferenceContext : public ExecutionContext {
  public:
@@ -54,30 +64,30 @@ class ReferenceBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+std::unique_ptr<Backend> make_reference_backend() {
+  return std::make_unique<ReferenceBackend>();
+}
 
 std::vector<HostTensor> evaluate(const Graph& graph, std::span<const HostTensor> inputs) {
-  if (inputs.size() != graph.parameters().size())
-    invalid_argument("reference", "{} inputs expected: {} came", graph.parameters().size(), inputs.size());
-  std::vector<std::optional<HostTensor>> values(static_cast<size_t>(graph.value_count()));
+  check_inputs(graph, inputs);
   std::vector<int> uses = graph.use_counts();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int parameter = graph.parameters()[i];
-    if (inputs[i].type() != graph.type(parameter))
-      invalid_argument("reference", "input {} must be {}: {}", i, graph.type(parameter).str(), inputs[i].type().str());
-    values[static_cast<size_t>(parameter)] = inputs[i];
-  }
+  std::vector<HostTensor> owned(uses.size());
+  std::vector<const HostTensor*> values(uses.size());
+  for (size_t i = 0; i < uses.size(); ++i) values[i] = &owned[i];
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[static_cast<size_t>(graph.parameters()[i])] = &inputs[i];
   for (const Node& node : graph.nodes()) {
     if (node.opcode == Opcode::kParameter) continue;
     std::vector<const HostTensor*> operands;
-    for (int operand : node.operands) operands.push_back(&*values[static_cast<size_t>(operand)]);
+    for (int operand : node.operands) operands.push_back(values[static_cast<size_t>(operand)]);
     std::vector<HostTensor> results;
     for (int result : node.results) results.emplace_back(graph.type(result));
     op_def(node.opcode).rules().eval(operands, node.attrs, results);
     for (size_t i = 0; i < results.size(); ++i)
-      values[static_cast<size_t>(node.results[i])] = std::move(results[i]);
+      if (uses[static_cast<size_t>(node.results[i])] > 0)
+        owned[static_cast<size_t>(node.results[i])] = std::move(results[i]);
     for (int operand : node.operands)
-      if (--uses[static_cast<size_t>(operand)] == 0) values[static_cast<size_t>(operand)].reset();
+      if (--uses[static_cast<size_t>(operand)] == 0) owned[static_cast<size_t>(operand)] = {};
   }
   std::vector<HostTensor> results;
   for (int result : graph.results()) results.push_back(*values[static_cast<size_t>(result)]);

@@ -1,4 +1,5 @@
-// The backend that is the meaning: walks the graph calling each op's eval. Slow and obvious; f32 and f64.
+// The backend that is the meaning: walks the graph calling each op's eval. Slow and obvious; f32
+// and f64.
 #pragma once
 
 #include "lockstep/backend/backend.h"

@@ -7,7 +7,9 @@ using namespace rules;
 
 namespace {
 
-bool contains(const Dims& axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool contains(const Dims& axes, int axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 Dims free_axes(const Shape& shape, const Dims& batch, const Dims& contracting) {
   Dims free;
@@ -18,24 +20,40 @@ Dims free_axes(const Shape& shape, const Dims& batch, const Dims& contracting) {
 
 void check_pairs(Types types, const Dims& lhs, const Dims& rhs, const char* what) {
   if (lhs.size() != rhs.size())
-    invalid_argument("dot_general", "{} axes must come in pairs: {} and {}", what, lhs.size(), rhs.size());
+    invalid_argument("dot_general", "{} axes must come in pairs: {} and {}", what, lhs.size(),
+                     rhs.size());
   for (size_t i = 0; i < lhs.size(); ++i) {
     require_axis("dot_general", types[0], lhs[i]);
     require_axis("dot_general", types[1], rhs[i]);
-    const int64_t a = types[0].shape[static_cast<int>(lhs[i])], b = types[1].shape[static_cast<int>(rhs[i])];
+    const int64_t a = types[0].shape[static_cast<int>(lhs[i])],
+                  b = types[1].shape[static_cast<int>(rhs[i])];
     if (a != b)
-      invalid_argument("dot_general", "{} sizes must match: lhs {} axis {} = {}, rhs {} axis {} = {}", what,
+      invalid_argument("dot_general",
+                       "{} sizes must match: lhs {} axis {} = {}, rhs {} axis {} = {}", what,
                        types[0].str(), lhs[i], a, types[1].str(), rhs[i], b);
   }
+}
+
+/// An axis is batch, contracting or free, never two of them.
+void check_distinct(const TensorType& type, const Dims& batch, const Dims& contracting) {
+  Dims axes = batch;
+  axes.insert(axes.end(), contracting.begin(), contracting.end());
+  std::sort(axes.begin(), axes.end());
+  const auto twice = std::adjacent_find(axes.begin(), axes.end());
+  if (twice != axes.end())
+    invalid_argument("dot_general", "an axis of {} may be named once: {}", type.str(), *twice);
 }
 
 std::vector<TensorType> dot_infer(Types types, const Attrs& attrs) {
   const auto& a = std::get<DotAttrs>(attrs);
   require_float("dot_general", types[0]);
   if (types[0].dtype != types[1].dtype)
-    invalid_argument("dot_general", "operands must have one dtype: {} and {}", types[0].str(), types[1].str());
+    invalid_argument("dot_general", "operands must have one dtype: {} and {}", types[0].str(),
+                     types[1].str());
   check_pairs(types, a.lhs_batch, a.rhs_batch, "batch");
   check_pairs(types, a.lhs_contracting, a.rhs_contracting, "contracting");
+  check_distinct(types[0], a.lhs_batch, a.lhs_contracting);
+  check_distinct(types[1], a.rhs_batch, a.rhs_contracting);
   Shape shape;
   for (int64_t axis : a.lhs_batch) shape.dims().push_back(types[0].shape[static_cast<int>(axis)]);
   for (int64_t axis : free_axes(types[0].shape, a.lhs_batch, a.lhs_contracting))
@@ -53,7 +71,8 @@ Shape extents(const Shape& shape, const Dims& axes) {
 
 int64_t offset(const Dims& index, const Dims& axes, const Dims& strides) {
   int64_t linear = 0;
-  for (size_t i = 0; i < axes.size(); ++i) linear += index[i] * strides[static_cast<size_t>(axes[i])];
+  for (size_t i = 0; i < axes.size(); ++i)
+    linear += index[i] * strides[static_cast<size_t>(axes[i])];
   return linear;
 }
 
@@ -68,9 +87,11 @@ void dot_eval(Inputs in, const Attrs& attrs, Outputs out) {
     size_t to = 0;
     for_each_index(extents(lhs, a.lhs_batch), [&](const Dims& batch) {
       for_each_index(extents(lhs, lhs_free), [&](const Dims& row) {
-        const int64_t from_x = offset(batch, a.lhs_batch, lhs_strides) + offset(row, lhs_free, lhs_strides);
+        const int64_t from_x =
+            offset(batch, a.lhs_batch, lhs_strides) + offset(row, lhs_free, lhs_strides);
         for_each_index(extents(rhs, rhs_free), [&](const Dims& column) {
-          const int64_t from_y = offset(batch, a.rhs_batch, rhs_strides) + offset(column, rhs_free, rhs_strides);
+          const int64_t from_y =
+              offset(batch, a.rhs_batch, rhs_strides) + offset(column, rhs_free, rhs_strides);
           T sum = 0;
           for_each_index(extents(lhs, a.lhs_contracting), [&](const Dims& k) {
             sum += x[static_cast<size_t>(from_x + offset(k, a.lhs_contracting, lhs_strides))] *
@@ -89,7 +110,7 @@ Dims range(size_t first, size_t count) {
   return axes;
 }
 
-/// Permutation that puts axis list[i] of the wanted tensor from position i.
+/// `value` transposed so that its axis i becomes axis axes[i] of the result.
 Value place_axes(Builder& b, Value value, const Dims& axes) {
   Dims permutation(axes.size());
   bool in_order = true;
@@ -106,7 +127,8 @@ Dims joined(std::initializer_list<Dims> lists) {
   return all;
 }
 
-/// rhs axes of `from` sorted as dot_general leaves them, paired with the axes they contract with.
+/// `values` in the order that sorts `keys`: free axes come out of dot_general ascending, so the
+/// axes that one operand contracted come out in that operand's order, not in that of the pairs.
 Dims in_order_of(const Dims& keys, const Dims& values) {
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (size_t i = 0; i < keys.size(); ++i) pairs.emplace_back(keys[i], values[i]);
@@ -127,30 +149,77 @@ std::vector<Value> dot_vjp(const VjpArgs& args) {
   const Dims dy_y = range(batch + x_free.size(), y_free.size());
   // dx: batch, x free, then y's contracting axes in y's order.
   const Value dx = b.dot_general(dy, y, {dy_batch, a.rhs_batch, dy_y, y_free});
-  const Dims dx_axes = joined({a.lhs_batch, x_free, in_order_of(a.rhs_contracting, a.lhs_contracting)});
+  const Dims dx_axes =
+      joined({a.lhs_batch, x_free, in_order_of(a.rhs_contracting, a.lhs_contracting)});
   // dyy: batch, x's contracting axes in x's order, then y free.
   const Value dyy = b.dot_general(x, dy, {a.lhs_batch, dy_batch, x_free, dy_x});
-  const Dims dyy_axes = joined({a.rhs_batch, in_order_of(a.lhs_contracting, a.rhs_contracting), y_free});
+  const Dims dyy_axes =
+      joined({a.rhs_batch, in_order_of(a.lhs_contracting, a.rhs_contracting), y_free});
   return {place_axes(b, dx, dx_axes), place_axes(b, dyy, dyy_axes)};
 }
 
 std::vector<OpSample> dot_samples() {
   return {
-      {"matrix", {uniform({3, 5}, -1, 1, 1), uniform({5, 7}, -1, 1, 2)}, DotAttrs{{}, {}, {1}, {0}}, 1e-5},
-      {"transposed", {uniform({5, 3}, -1, 1, 1), uniform({7, 5}, -1, 1, 2)}, DotAttrs{{}, {}, {0}, {1}}, 1e-5},
-      {"rank3", {uniform({2, 3, 5}, -1, 1, 1), uniform({5, 4}, -1, 1, 2)}, DotAttrs{{}, {}, {2}, {0}}, 1e-5},
-      {"batched", {uniform({2, 3, 5}, -1, 1, 1), uniform({2, 5, 4}, -1, 1, 2)}, DotAttrs{{0}, {0}, {2}, {1}}, 1e-5},
+      {"matrix",
+       {uniform({3, 5}, -1, 1, 1), uniform({5, 7}, -1, 1, 2)},
+       DotAttrs{{}, {}, {1}, {0}},
+       1e-5},
+      {"transposed",
+       {uniform({5, 3}, -1, 1, 1), uniform({7, 5}, -1, 1, 2)},
+       DotAttrs{{}, {}, {0}, {1}},
+       1e-5},
+      {"rank3",
+       {uniform({2, 3, 5}, -1, 1, 1), uniform({5, 4}, -1, 1, 2)},
+       DotAttrs{{}, {}, {2}, {0}},
+       1e-5},
+      {"batched",
+       {uniform({2, 3, 5}, -1, 1, 1), uniform({2, 5, 4}, -1, 1, 2)},
+       DotAttrs{{0}, {0}, {2}, {1}},
+       1e-5},
       {"outer", {uniform({3}, -1, 1, 1), uniform({4}, -1, 1, 2)}, DotAttrs{{}, {}, {}, {}}, 1e-5},
-      {"inner", {uniform({3, 4}, -1, 1, 1), uniform({4, 3}, -1, 1, 2)}, DotAttrs{{}, {}, {0, 1}, {1, 0}}, 1e-5},
-      // Skinny and deep, as a classifier's last layer and its two gradients.
-      {"skinny", {uniform({9, 515}, -1, 1, 1), uniform({515, 10}, -1, 1, 2)}, DotAttrs{{}, {}, {1}, {0}}, 2e-5, false},
-      {"skinny_dx", {uniform({9, 10}, -1, 1, 1), uniform({515, 10}, -1, 1, 2)}, DotAttrs{{}, {}, {1}, {1}}, 2e-5, false},
-      {"skinny_dw", {uniform({9, 515}, -1, 1, 1), uniform({9, 10}, -1, 1, 2)}, DotAttrs{{}, {}, {0}, {0}}, 2e-5, false},
-      {"wide", {uniform({33, 65}, -1, 1, 1), uniform({65, 70}, -1, 1, 2)}, DotAttrs{{}, {}, {1}, {0}}, 2e-5, false}};
+      {"inner",
+       {uniform({3, 4}, -1, 1, 1), uniform({4, 3}, -1, 1, 2)},
+       DotAttrs{{}, {}, {0, 1}, {1, 0}},
+       1e-5},
+      {"vector",
+       {uniform({5}, -1, 1, 1), uniform({5, 7}, -1, 1, 2)},
+       DotAttrs{{}, {}, {0}, {0}},
+       1e-5},
+      {"heads",
+       {uniform({2, 3, 4, 5}, -1, 1, 1), uniform({2, 6, 4, 5}, -1, 1, 2)},
+       DotAttrs{{0, 2}, {0, 2}, {3}, {3}},
+       1e-5},
+      {"batch_last",
+       {uniform({3, 5, 2}, -1, 1, 1), uniform({5, 2, 4}, -1, 1, 2)},
+       DotAttrs{{2}, {1}, {1}, {0}},
+       1e-5},
+      // Skinny and deep, as a classifier's last layer and its two gradients; the small samples have
+      // checked the gradient.
+      {"skinny",
+       {uniform({9, 515}, -1, 1, 1), uniform({515, 10}, -1, 1, 2)},
+       DotAttrs{{}, {}, {1}, {0}},
+       2e-5,
+       false},
+      {"skinny_dx",
+       {uniform({9, 10}, -1, 1, 1), uniform({515, 10}, -1, 1, 2)},
+       DotAttrs{{}, {}, {1}, {1}},
+       2e-5,
+       false},
+      {"skinny_dw",
+       {uniform({9, 515}, -1, 1, 1), uniform({9, 10}, -1, 1, 2)},
+       DotAttrs{{}, {}, {0}, {0}},
+       2e-5,
+       false},
+      {"wide",
+       {uniform({33, 65}, -1, 1, 1), uniform({65, 70}, -1, 1, 2)},
+       DotAttrs{{}, {}, {1}, {0}},
+       2e-5,
+       false}};
 }
 
 }  // namespace
 
-DEFINE_RULES(DotGeneral, {.infer = dot_infer, .vjp = dot_vjp, .eval = dot_eval, .samples = dot_samples})
+DEFINE_RULES(DotGeneral,
+             {.infer = dot_infer, .vjp = dot_vjp, .eval = dot_eval, .samples = dot_samples})
 
 }  // namespace lockstep

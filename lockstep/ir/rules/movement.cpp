@@ -9,12 +9,15 @@ using namespace rules;
 
 namespace {
 
-size_t at(int axis) { return static_cast<size_t>(axis); }
+size_t at(int axis) {
+  return static_cast<size_t>(axis);
+}
 
 // -- reshape
 
 std::vector<TensorType> reshape_infer(Types types, const Attrs& attrs) {
   const Shape& shape = std::get<ReshapeAttrs>(attrs).shape;
+  require_known("reshape", {types[0].dtype, shape});
   if (shape.size() != types[0].size())
     invalid_argument("reshape", "sizes must match: {} to {}", types[0].str(), shape.str());
   return {{types[0].dtype, shape}};
@@ -48,7 +51,8 @@ void transpose_eval(Inputs in, const Attrs& attrs, Outputs out) {
   int64_t to = 0;
   for_each_index(out[0].shape(), [&](const Dims& index) {
     int64_t from = 0;
-    for (size_t i = 0; i < index.size(); ++i) from += index[i] * strides[static_cast<size_t>(permutation[i])];
+    for (size_t i = 0; i < index.size(); ++i)
+      from += index[i] * strides[static_cast<size_t>(permutation[i])];
     copy_element(*in[0], from, out[0], to++);
   });
 }
@@ -65,6 +69,7 @@ std::vector<Value> transpose_vjp(const VjpArgs& args) {
 
 std::vector<TensorType> broadcast_infer(Types types, const Attrs& attrs) {
   const auto& a = std::get<BroadcastAttrs>(attrs);
+  require_known("broadcast_in_dim", {types[0].dtype, a.shape});
   bool fits = static_cast<int>(a.dimensions.size()) == types[0].shape.rank();
   for (size_t i = 0; fits && i < a.dimensions.size(); ++i) {
     const int64_t axis = a.dimensions[i];
@@ -73,7 +78,8 @@ std::vector<TensorType> broadcast_infer(Types types, const Attrs& attrs) {
            (extent == 1 || extent == a.shape[static_cast<int>(axis)]);
   }
   if (!fits)
-    invalid_argument("broadcast_in_dim", "each axis of the operand must map, ascending, to an equal extent: {} to {}",
+    invalid_argument("broadcast_in_dim",
+                     "each axis of the operand must map, ascending, to an equal extent: {} to {}",
                      types[0].str(), a.shape.str());
   return {{types[0].dtype, a.shape}};
 }
@@ -113,12 +119,13 @@ std::vector<TensorType> slice_infer(Types types, const Attrs& attrs) {
   bool fits = a.start.size() == rank && a.limit.size() == rank && a.strides.size() == rank;
   Shape result;
   for (size_t i = 0; fits && i < rank; ++i) {
-    fits = a.start[i] >= 0 && a.start[i] <= a.limit[i] && a.limit[i] <= shape[static_cast<int>(i)] &&
-           a.strides[i] >= 1;
+    fits = a.start[i] >= 0 && a.start[i] <= a.limit[i] &&
+           a.limit[i] <= shape[static_cast<int>(i)] && a.strides[i] >= 1;
     if (fits) result.dims().push_back((a.limit[i] - a.start[i] + a.strides[i] - 1) / a.strides[i]);
   }
   if (!fits)
-    invalid_argument("slice", "0 <= start <= limit <= extent and stride >= 1 on every axis of {}", types[0].str());
+    invalid_argument("slice", "0 <= start <= limit <= extent and stride >= 1 on every axis of {}",
+                     types[0].str());
   return {{types[0].dtype, result}};
 }
 
@@ -128,7 +135,8 @@ void slice_eval(Inputs in, const Attrs& attrs, Outputs out) {
   int64_t to = 0;
   for_each_index(out[0].shape(), [&](const Dims& index) {
     int64_t from = 0;
-    for (size_t i = 0; i < index.size(); ++i) from += (a.start[i] + index[i] * a.strides[i]) * strides[i];
+    for (size_t i = 0; i < index.size(); ++i)
+      from += (a.start[i] + index[i] * a.strides[i]) * strides[i];
     copy_element(*in[0], from, out[0], to++);
   });
 }
@@ -153,9 +161,11 @@ std::vector<TensorType> pad_infer(Types types, const Attrs& attrs) {
   const auto& a = std::get<PadAttrs>(attrs);
   const size_t rank = at(types[0].shape.rank());
   if (types[1] != TensorType{types[0].dtype, {}})
-    invalid_argument("pad", "padding value must be a {} scalar: {}", dtype_name(types[0].dtype), types[1].str());
+    invalid_argument("pad", "padding value must be a {} scalar: {}", dtype_name(types[0].dtype),
+                     types[1].str());
   if (a.low.size() != rank || a.high.size() != rank || a.interior.size() != rank)
-    invalid_argument("pad", "low, high and interior must have one entry an axis of {}", types[0].str());
+    invalid_argument("pad", "low, high and interior must have one entry an axis of {}",
+                     types[0].str());
   Shape result;
   for (size_t i = 0; i < rank; ++i) {
     const int64_t n = types[0].shape[static_cast<int>(i)];
@@ -191,7 +201,8 @@ std::vector<Value> pad_vjp(const VjpArgs& args) {
   Builder& b = args.builder;
   const Value dy = args.cotangents[0];
   const Shape& shape = args.operands[0].shape();
-  // Negative padding first (a crop), by padding the cotangent; then the elements by a strided slice.
+  // Negative padding first (a crop), by padding the cotangent; then the elements by a strided
+  // slice.
   Dims low, high, none(a.low.size(), 0), start, limit, strides;
   for (size_t i = 0; i < a.low.size(); ++i) {
     low.push_back(std::max<int64_t>(0, -a.low[i]));
@@ -201,7 +212,8 @@ std::vector<Value> pad_vjp(const VjpArgs& args) {
     limit.push_back(start.back() + (n == 0 ? 0 : (n - 1) * (a.interior[i] + 1) + 1));
     strides.push_back(a.interior[i] + 1);
   }
-  const Value whole = low == none && high == none ? dy : b.pad(dy, b.constant(0.0, dy.dtype()), low, high, none);
+  const Value whole =
+      low == none && high == none ? dy : b.pad(dy, b.constant(0.0, dy.dtype()), low, high, none);
   const Value dx = b.slice(whole, start, limit, strides);
   Dims axes(at(dy.shape().rank()));
   std::iota(axes.begin(), axes.end(), 0);
@@ -225,8 +237,8 @@ std::vector<TensorType> concatenate_infer(Types types, const Attrs& attrs) {
         continue;
       }
     }
-    invalid_argument("concatenate", "operands must agree but for axis {}: {} and {}", axis, types[0].str(),
-                     types[i].str());
+    invalid_argument("concatenate", "operands must agree but for axis {}: {} and {}", axis,
+                     types[0].str(), types[i].str());
   }
   return {result};
 }
@@ -261,7 +273,7 @@ std::vector<Value> concatenate_vjp(const VjpArgs& args) {
 // -- reverse
 
 std::vector<TensorType> reverse_infer(Types types, const Attrs& attrs) {
-  for (int64_t axis : std::get<AxesAttrs>(attrs).axes) require_axis("reverse", types[0], axis);
+  require_axes("reverse", types[0], std::get<AxesAttrs>(attrs).axes);
   return {types[0]};
 }
 
@@ -271,7 +283,8 @@ void reverse_eval(Inputs in, const Attrs& attrs, Outputs out) {
   int64_t from = 0;
   for_each_index(shape, [&](Dims index) {
     for (int64_t axis : std::get<AxesAttrs>(attrs).axes)
-      index[static_cast<size_t>(axis)] = shape[static_cast<int>(axis)] - 1 - index[static_cast<size_t>(axis)];
+      index[static_cast<size_t>(axis)] =
+          shape[static_cast<int>(axis)] - 1 - index[static_cast<size_t>(axis)];
     copy_element(*in[0], from++, out[0], linear_index(index, strides));
   });
 }
@@ -280,56 +293,117 @@ std::vector<Value> reverse_vjp(const VjpArgs& args) {
   return {args.builder.reverse(args.cotangents[0], std::get<AxesAttrs>(args.attrs).axes)};
 }
 
-const HostTensor kBytes = HostTensor::of<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+HostTensor bytes() {
+  return HostTensor::of<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+}
 
 std::vector<OpSample> reshape_samples() {
   return {{"flatten", {uniform({2, 3, 5}, -1, 1, 1)}, ReshapeAttrs{{2, 15}}},
           {"scalar", {uniform({1, 1}, -1, 1, 1)}, ReshapeAttrs{{}}},
-          {"bytes", {kBytes}, ReshapeAttrs{{6}}}};
+          {"to_ones", {uniform({6}, -1, 1, 1)}, ReshapeAttrs{{1, 6, 1}}},
+          {"bytes", {bytes()}, ReshapeAttrs{{6}}},
+          // Long for the vector bodies; the small samples have checked the gradient.
+          {"long", {uniform({17, 257}, -1, 1, 2)}, ReshapeAttrs{{257, 17}}, 0, false}};
 }
 std::vector<OpSample> transpose_samples() {
   return {{"matrix", {uniform({3, 5}, -1, 1, 1)}, TransposeAttrs{{1, 0}}},
           {"nhwc_to_nchw", {uniform({2, 3, 4, 17}, -1, 1, 1)}, TransposeAttrs{{0, 3, 1, 2}}},
-          {"bytes", {kBytes}, TransposeAttrs{{1, 0}}}};
+          {"swap_rows", {uniform({3, 4, 5}, -1, 1, 1)}, TransposeAttrs{{1, 0, 2}}},
+          {"bytes", {bytes()}, TransposeAttrs{{1, 0}}},
+          // Long for the vector bodies; the small samples have checked the gradient.
+          {"long", {uniform({37, 131}, -1, 1, 2)}, TransposeAttrs{{1, 0}}, 0, false}};
 }
 std::vector<OpSample> broadcast_samples() {
   return {{"scalar", {uniform({}, -1, 1, 1)}, BroadcastAttrs{{3, 5}, {}}},
           {"channels", {uniform({19}, -1, 1, 1)}, BroadcastAttrs{{2, 3, 19}, {2}}},
           {"rows", {uniform({3}, -1, 1, 1)}, BroadcastAttrs{{3, 20}, {0}}},
           {"ones", {uniform({3, 1, 5}, -1, 1, 1)}, BroadcastAttrs{{2, 3, 4, 5}, {1, 2, 3}}},
-          {"bytes", {kBytes}, BroadcastAttrs{{2, 3, 2}, {0, 1}}}};
+          {"middle", {uniform({2, 1, 3}, -1, 1, 1)}, BroadcastAttrs{{2, 5, 3}, {0, 1, 2}}},
+          {"bytes", {bytes()}, BroadcastAttrs{{2, 3, 2}, {0, 1}}},
+          // Long for the vector bodies; the small samples have checked the gradient.
+          {"long", {uniform({33}, -1, 1, 2)}, BroadcastAttrs{{9, 11, 33}, {2}}, 0, false},
+          {"long_rows", {uniform({9}, -1, 1, 2)}, BroadcastAttrs{{9, 11, 33}, {0}}, 0, false}};
 }
 std::vector<OpSample> slice_samples() {
-  return {{"strided", {uniform({5, 7}, -1, 1, 1)}, SliceAttrs{{1, 0}, {5, 6}, {2, 3}}},
-          {"rows", {uniform({4, 33}, -1, 1, 1)}, SliceAttrs{{1, 0}, {3, 33}, {1, 1}}},
-          {"bytes", {kBytes}, SliceAttrs{{0, 1}, {2, 3}, {1, 1}}}};
+  return {
+      {"strided", {uniform({5, 7}, -1, 1, 1)}, SliceAttrs{{1, 0}, {5, 6}, {2, 3}}},
+      {"rows", {uniform({4, 33}, -1, 1, 1)}, SliceAttrs{{1, 0}, {3, 33}, {1, 1}}},
+      {"empty", {uniform({3, 4}, -1, 1, 1)}, SliceAttrs{{1, 2}, {1, 4}, {1, 1}}},
+      {"bytes", {bytes()}, SliceAttrs{{0, 1}, {2, 3}, {1, 1}}},
+      // Long for the vector bodies; the small samples have checked the gradient.
+      {"long", {uniform({19, 331}, -1, 1, 2)}, SliceAttrs{{1, 3}, {19, 330}, {1, 2}}, 0, false}};
 }
 std::vector<OpSample> pad_samples() {
-  return {{"edges", {uniform({3, 4}, -1, 1, 1), uniform({}, -1, 1, 2)}, PadAttrs{{1, 0}, {2, 1}, {0, 0}}},
-          {"interior", {uniform({3, 4}, -1, 1, 1), uniform({}, -1, 1, 2)}, PadAttrs{{0, 2}, {1, 0}, {1, 2}}},
-          {"crop", {uniform({5, 4}, -1, 1, 1), uniform({}, -1, 1, 2)}, PadAttrs{{-1, 1}, {-2, 0}, {0, 0}}},
-          {"images", {uniform({2, 5, 6, 3}, -1, 1, 1), uniform({}, 0, 0, 2)},
-           PadAttrs{{0, 1, 2, 0}, {0, 1, 1, 0}, {0, 0, 0, 0}}}};
+  return {
+      {"edges",
+       {uniform({3, 4}, -1, 1, 1), uniform({}, -1, 1, 2)},
+       PadAttrs{{1, 0}, {2, 1}, {0, 0}}},
+      {"interior",
+       {uniform({3, 4}, -1, 1, 1), uniform({}, -1, 1, 2)},
+       PadAttrs{{0, 2}, {1, 0}, {1, 2}}},
+      {"crop",
+       {uniform({5, 4}, -1, 1, 1), uniform({}, -1, 1, 2)},
+       PadAttrs{{-1, 1}, {-2, 0}, {0, 0}}},
+      {"images",
+       {uniform({2, 5, 6, 3}, -1, 1, 1), uniform({}, 0, 0, 2)},
+       PadAttrs{{0, 1, 2, 0}, {0, 1, 1, 0}, {0, 0, 0, 0}}},
+      {"crop_interior", {uniform({5}, -1, 1, 1), uniform({}, -1, 1, 2)}, PadAttrs{{-2}, {-1}, {1}}},
+      // Long for the vector bodies; the small samples have checked the gradient.
+      {"long",
+       {uniform({2, 13, 13, 16}, -1, 1, 1), uniform({}, -1, 1, 2)},
+       PadAttrs{{0, 1, 1, 0}, {0, 2, 2, 0}, {0, 0, 0, 0}},
+       0,
+       false}};
 }
 std::vector<OpSample> concatenate_samples() {
-  return {{"columns", {uniform({3, 4}, -1, 1, 1), uniform({3, 2}, -1, 1, 2), uniform({3, 17}, -1, 1, 3)}, AxisAttrs{1}},
+  return {{"columns",
+           {uniform({3, 4}, -1, 1, 1), uniform({3, 2}, -1, 1, 2), uniform({3, 17}, -1, 1, 3)},
+           AxisAttrs{1}},
           {"rows", {uniform({1, 4}, -1, 1, 1), uniform({3, 4}, -1, 1, 2)}, AxisAttrs{0}},
-          {"channels", {uniform({2, 3, 3, 4}, -1, 1, 1), uniform({2, 3, 3, 8}, -1, 1, 2)}, AxisAttrs{3}},
-          {"bytes", {kBytes, kBytes}, AxisAttrs{1}}};
+          {"channels",
+           {uniform({2, 3, 3, 4}, -1, 1, 1), uniform({2, 3, 3, 8}, -1, 1, 2)},
+           AxisAttrs{3}},
+          {"single", {uniform({2, 3}, -1, 1, 1)}, AxisAttrs{0}},
+          {"bytes", {bytes(), bytes()}, AxisAttrs{1}},
+          // Long for the vector bodies; the small samples have checked the gradient.
+          {"long",
+           {uniform({9, 11, 32}, -1, 1, 1), uniform({9, 11, 21}, -1, 1, 2)},
+           AxisAttrs{2},
+           0,
+           false}};
 }
 std::vector<OpSample> reverse_samples() {
   return {{"both", {uniform({3, 5}, -1, 1, 1)}, AxesAttrs{{0, 1}}},
-          {"middle", {uniform({2, 5, 3}, -1, 1, 1)}, AxesAttrs{{1}}}};
+          {"middle", {uniform({2, 5, 3}, -1, 1, 1)}, AxesAttrs{{1}}},
+          {"bytes", {bytes()}, AxesAttrs{{1}}},
+          // Long for the vector bodies; the small samples have checked the gradient.
+          {"long", {uniform({9, 331}, -1, 1, 2)}, AxesAttrs{{1}}, 0, false}};
 }
 
 }  // namespace
 
-DEFINE_RULES(Reshape, {.infer = reshape_infer, .vjp = reshape_vjp, .eval = reshape_eval, .samples = reshape_samples})
-DEFINE_RULES(Transpose, {.infer = transpose_infer, .vjp = transpose_vjp, .eval = transpose_eval, .samples = transpose_samples})
-DEFINE_RULES(BroadcastInDim, {.infer = broadcast_infer, .vjp = broadcast_vjp, .eval = broadcast_eval, .samples = broadcast_samples})
-DEFINE_RULES(Slice, {.infer = slice_infer, .vjp = slice_vjp, .eval = slice_eval, .samples = slice_samples})
+DEFINE_RULES(Reshape, {.infer = reshape_infer,
+                       .vjp = reshape_vjp,
+                       .eval = reshape_eval,
+                       .samples = reshape_samples})
+DEFINE_RULES(Transpose, {.infer = transpose_infer,
+                         .vjp = transpose_vjp,
+                         .eval = transpose_eval,
+                         .samples = transpose_samples})
+DEFINE_RULES(BroadcastInDim, {.infer = broadcast_infer,
+                              .vjp = broadcast_vjp,
+                              .eval = broadcast_eval,
+                              .samples = broadcast_samples})
+DEFINE_RULES(Slice,
+             {.infer = slice_infer, .vjp = slice_vjp, .eval = slice_eval, .samples = slice_samples})
 DEFINE_RULES(Pad, {.infer = pad_infer, .vjp = pad_vjp, .eval = pad_eval, .samples = pad_samples})
-DEFINE_RULES(Concatenate, {.infer = concatenate_infer, .vjp = concatenate_vjp, .eval = concatenate_eval, .samples = concatenate_samples})
-DEFINE_RULES(Reverse, {.infer = reverse_infer, .vjp = reverse_vjp, .eval = reverse_eval, .samples = reverse_samples})
+DEFINE_RULES(Concatenate, {.infer = concatenate_infer,
+                           .vjp = concatenate_vjp,
+                           .eval = concatenate_eval,
+                           .samples = concatenate_samples})
+DEFINE_RULES(Reverse, {.infer = reverse_infer,
+                       .vjp = reverse_vjp,
+                       .eval = reverse_eval,
+                       .samples = reverse_samples})
 
 }  // namespace lockstep

@@ -1,6 +1,4 @@
 // Reductions: the reduced axes vanish.
-#include <limits>
-
 #include "lockstep/ir/rules/rules.h"
 
 namespace lockstep {
@@ -10,10 +8,11 @@ using namespace rules;
 namespace {
 
 Shape reduced_shape(const char* op, const TensorType& type, const Dims& axes) {
+  require_axes(op, type, axes);
   Shape shape;
-  for (int64_t axis : axes) require_axis(op, type, axis);
   for (int axis = 0; axis < type.shape.rank(); ++axis)
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) shape.dims().push_back(type.shape[axis]);
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+      shape.dims().push_back(type.shape[axis]);
   return shape;
 }
 
@@ -27,7 +26,8 @@ void for_each_reduced(const Shape& in, const Dims& axes, const Shape& out, Body&
     if (std::find(axes.begin(), axes.end(), axis) == axes.end())
       strides[static_cast<size_t>(axis)] = out_strides[kept++];
   size_t i = 0;
-  for_each_index(in, [&](const Dims& index) { body(i++, static_cast<size_t>(linear_index(index, strides))); });
+  for_each_index(
+      in, [&](const Dims& index) { body(i++, static_cast<size_t>(linear_index(index, strides))); });
 }
 
 /// `value` of the reduced shape, broadcast back to the operand's.
@@ -39,7 +39,8 @@ Value spread(Builder& b, Value value, const Shape& shape, const Dims& axes) {
 }
 
 std::vector<TensorType> sum_infer(Types types, const Attrs& attrs) {
-  if (types[0].dtype == DType::kBool) invalid_argument("reduce_sum", "operand must be numbers: {}", types[0].str());
+  if (types[0].dtype == DType::kBool)
+    invalid_argument("reduce_sum", "operand must be numbers: {}", types[0].str());
   return {{types[0].dtype, reduced_shape("reduce_sum", types[0], std::get<AxesAttrs>(attrs).axes)}};
 }
 
@@ -55,7 +56,8 @@ void sum_eval(Inputs in, const Attrs& attrs, Outputs out) {
 }
 
 std::vector<Value> sum_vjp(const VjpArgs& args) {
-  return {spread(args.builder, args.cotangents[0], args.operands[0].shape(), std::get<AxesAttrs>(args.attrs).axes)};
+  return {spread(args.builder, args.cotangents[0], args.operands[0].shape(),
+                 std::get<AxesAttrs>(args.attrs).axes)};
 }
 
 std::vector<TensorType> max_infer(Types types, const Attrs& attrs) {
@@ -68,9 +70,10 @@ void max_eval(Inputs in, const Attrs& attrs, Outputs out) {
     const auto x = in[0]->data<T>();
     const auto y = out[0].data<T>();
     std::fill(y.begin(), y.end(), -std::numeric_limits<T>::infinity());
-    for_each_reduced(in[0]->shape(), std::get<AxesAttrs>(attrs).axes, out[0].shape(), [&](size_t from, size_t to) {
-      if (x[from] > y[to] || std::isnan(x[from])) y[to] = x[from];
-    });
+    for_each_reduced(in[0]->shape(), std::get<AxesAttrs>(attrs).axes, out[0].shape(),
+                     [&](size_t from, size_t to) {
+                       if (x[from] > y[to] || std::isnan(x[from])) y[to] = x[from];
+                     });
   });
 }
 
@@ -88,7 +91,8 @@ std::vector<Value> max_vjp(const VjpArgs& args) {
 std::vector<TensorType> argmax_infer(Types types, const Attrs& attrs) {
   const int axis = std::get<AxisAttrs>(attrs).axis;
   require_axis("argmax", types[0], axis);
-  if (types[0].shape[axis] == 0) invalid_argument("argmax", "axis {} of {} must not be empty", axis, types[0].str());
+  if (types[0].shape[axis] == 0)
+    invalid_argument("argmax", "axis {} of {} must not be empty", axis, types[0].str());
   return {{DType::kS32, reduced_shape("argmax", types[0], {axis})}};
 }
 
@@ -102,7 +106,9 @@ void argmax_eval(Inputs in, const Attrs& attrs, Outputs out) {
       const int64_t first = to / stride * stride * n + to % stride;
       int64_t best = 0;
       for (int64_t i = 1; i < n; ++i)
-        if (x[static_cast<size_t>(first + i * stride)] > x[static_cast<size_t>(first + best * stride)]) best = i;
+        if (x[static_cast<size_t>(first + i * stride)] >
+            x[static_cast<size_t>(first + best * stride)])
+          best = i;
       out[0].data<int32_t>()[static_cast<size_t>(to)] = static_cast<int32_t>(best);
     }
   });
@@ -118,17 +124,24 @@ std::vector<OpSample> reduce_samples() {
           {"trailing", {uniform({5, 33}, -1, 1, 4)}, AxesAttrs{{1}}},
           {"spatial", {uniform({2, 3, 4, 5}, -1, 1, 5)}, AxesAttrs{{1, 2}}},
           {"ends", {uniform({3, 4, 5}, -1, 1, 6)}, AxesAttrs{{0, 2}}},
+          {"inner", {uniform({7, 41, 19}, -1, 1, 8)}, AxesAttrs{{1}}, 1e-5, false},
           {"one", {uniform({3, 1}, -1, 1, 7)}, AxesAttrs{{1}}}};
 }
 
 std::vector<OpSample> sum_samples() {
   std::vector<OpSample> samples = reduce_samples();
-  samples.push_back({"ints", {HostTensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, AxesAttrs{{1}}});
+  samples.push_back(
+      {"ints", {HostTensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, AxesAttrs{{1}}});
   return samples;
 }
 
 std::vector<OpSample> max_samples() {
   std::vector<OpSample> samples = reduce_samples();
+  samples.push_back({"nan",
+                     {floats({3, 3}, {1, kNan, 0, kNan, 2, 3, -kInf, -kInf, -kInf})},
+                     AxesAttrs{{1}},
+                     1e-6,
+                     false});
   // At ties a difference quotient is one-sided.
   samples.push_back({"ties", {floats({2, 3}, {1, 1, 0, -1, -2, -1})}, AxesAttrs{{1}}, 1e-6, false});
   return samples;
@@ -137,13 +150,20 @@ std::vector<OpSample> max_samples() {
 std::vector<OpSample> argmax_samples() {
   return {{"last", {uniform({5, 10}, -1, 1, 1)}, AxisAttrs{1}},
           {"first", {uniform({4, 3, 2}, -1, 1, 2)}, AxisAttrs{0}},
-          {"ties", {floats({2, 3}, {1, 1, 0, -1, -2, -1})}, AxisAttrs{1}}};
+          {"ties", {floats({2, 3}, {1, 1, 0, -1, -2, -1})}, AxisAttrs{1}},
+          {"infinite", {floats({2, 3}, {-kInf, kInf, 0, -kInf, -kInf, -kInf})}, AxisAttrs{1}},
+          {"ints", {HostTensor::of<int32_t>({2, 3}, {1, 5, 5, -3, -2, -1})}, AxisAttrs{1}},
+          {"one", {uniform({4, 1}, -1, 1, 3)}, AxisAttrs{1}},
+          {"long", {uniform({3, 1003}, -1, 1, 4)}, AxisAttrs{1}}};
 }
 
 }  // namespace
 
-DEFINE_RULES(ReduceSum, {.infer = sum_infer, .vjp = sum_vjp, .eval = sum_eval, .samples = sum_samples})
-DEFINE_RULES(ReduceMax, {.infer = max_infer, .vjp = max_vjp, .eval = max_eval, .samples = max_samples})
-DEFINE_RULES(ArgMax, {.infer = argmax_infer, .vjp = nullptr, .eval = argmax_eval, .samples = argmax_samples})
+DEFINE_RULES(ReduceSum,
+             {.infer = sum_infer, .vjp = sum_vjp, .eval = sum_eval, .samples = sum_samples})
+DEFINE_RULES(ReduceMax,
+             {.infer = max_infer, .vjp = max_vjp, .eval = max_eval, .samples = max_samples})
+DEFINE_RULES(
+    ArgMax, {.infer = argmax_infer, .vjp = nullptr, .eval = argmax_eval, .samples = argmax_samples})
 
 }  // namespace lockstep

@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "lockstep/ir/builder.h"
 #include "lockstep/tensor/philox.h"
 
 /// Defines the rules of an op: DEFINE_RULES(Add, {.infer = ..., .vjp = ..., ...}).
-#define DEFINE_RULES(Id, ...)                    \
-  const OpRules& Id##_rules() {                  \
+#define DEFINE_RULES(Id, ...)                         \
+  const OpRules& Id##_rules() {                       \
     static const OpRules rules = OpRules __VA_ARGS__; \
-    return rules;                                \
+    return rules;                                     \
   }
 
 namespace lockstep::rules {
@@ -30,6 +31,12 @@ inline void require_same(const char* op, const TensorType& a, const TensorType& 
   if (!(a == b)) invalid_argument(op, "operands must have one type: {} and {}", a.str(), b.str());
 }
 
+/// Throws where an extent is negative: "unknown" has no place in a graph.
+inline void require_known(const char* op, const TensorType& type) {
+  if (std::any_of(type.shape.begin(), type.shape.end(), [](int64_t extent) { return extent < 0; }))
+    invalid_argument(op, "extents must not be negative: {}", type.str());
+}
+
 inline void require_rank(const char* op, const TensorType& type, int rank) {
   if (type.shape.rank() != rank)
     invalid_argument(op, "operand must have rank {}: {}", rank, type.str());
@@ -38,6 +45,37 @@ inline void require_rank(const char* op, const TensorType& type, int rank) {
 inline void require_axis(const char* op, const TensorType& type, int64_t axis) {
   if (axis < 0 || axis >= type.shape.rank())
     invalid_argument(op, "axis must be below the rank of {}: {}", type.str(), axis);
+}
+
+/// Throws unless `axes` are below the rank, ascending, and none comes twice.
+inline void require_axes(const char* op, const TensorType& type, const Dims& axes) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    require_axis(op, type, axes[i]);
+    if (i > 0 && axes[i - 1] >= axes[i])
+      invalid_argument(op, "axes must ascend: {} before {}", axes[i - 1], axes[i]);
+  }
+}
+
+/// A mnemonic as a template argument: infer_float<"relu">.
+template <size_t kLength>
+struct OpName {
+  char text[kLength];
+  constexpr OpName(const char (&name)[kLength]) { std::copy_n(name, kLength, text); }
+};
+
+/// Shape rule of ops that map a float tensor to one of the same type.
+template <OpName kName>
+std::vector<TensorType> infer_float(Types types, const Attrs&) {
+  require_float(kName.text, types[0]);
+  return {types[0]};
+}
+
+/// Shape rule of ops that map two float tensors of one type to a third.
+template <OpName kName>
+std::vector<TensorType> infer_float_pair(Types types, const Attrs&) {
+  require_float(kName.text, types[0]);
+  require_same(kName.text, types[0], types[1]);
+  return {types[0]};
 }
 
 /// Calls body.operator()<T>() for f32 and f64.
@@ -74,6 +112,9 @@ inline void copy_element(const HostTensor& source, int64_t from, HostTensor& tar
               source.bytes() + static_cast<size_t>(from) * bytes, bytes);
 }
 
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
 /// Uniform f32 values in [low, high), a function of `seed` alone.
 inline HostTensor uniform(const Shape& shape, double low, double high, uint64_t seed) {
   HostTensor tensor(DType::kF32, shape);
@@ -87,6 +128,8 @@ inline HostTensor floats(const Shape& shape, std::initializer_list<float> values
   return HostTensor::of<float>(shape, values);
 }
 
-inline std::vector<Value> no_gradient(size_t operands) { return std::vector<Value>(operands); }
+inline std::vector<Value> no_gradient(size_t operands) {
+  return std::vector<Value>(operands);
+}
 
 }  // namespace lockstep::rules
