@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
-const TensorType& Value::type() const { return graph->type(id); }
+const TensorType& Value::type() const {
+  return graph->type(id);
+}
 
 std::vector<int> Graph::use_counts() const {
   std::vector<int> uses(values_.size(), 0);
@@ -29,7 +31,11 @@ const Node& Graph::append(Opcode opcode, std::vector<int> operands, Attrs attrs,
     if (context.empty()) throw;
     throw Error(error.code(), "", fmt::format("{} (layer \"{}\")", error.what(), context));
   }
-  Node node{static_cast<int>(nodes_.size()), opcode, std::move(attrs), std::move(operands), {},
+  Node node{static_cast<int>(nodes_.size()),
+            opcode,
+            std::move(attrs),
+            std::move(operands),
+            {},
             std::move(context)};
   for (size_t i = 0; i < result_types.size(); ++i) {
     node.results.push_back(value_count());
@@ -47,10 +53,11 @@ std::string Graph::str() const {
   for (const Node& node : nodes_) {
     std::vector<std::string> types;
     for (int result : node.results) types.push_back(type(result).str());
-    text += fmt::format("%{} = {}{}%{} : {}{}\n", fmt::join(node.results, ", %"),
-                        op_def(node.opcode).mnemonic, node.operands.empty() ? " /" : " ",
-                        fmt::join(node.operands, ", %"), fmt::join(types, ", "),
-                        node.context.empty() ? "" : "  # " + node.context);
+    const char* before_operands = node.operands.empty() ? "" : " %";
+    text +=
+        fmt::format("%{} = {}{}{} : {}{}\n", fmt::join(node.results, ", %"),
+                    op_def(node.opcode).mnemonic, before_operands, fmt::join(node.operands, ", %"),
+                    fmt::join(types, ", "), node.context.empty() ? "" : "  # " + node.context);
   }
   return text + fmt::format("return %{}\n", fmt::join(results_, ", %"));
 }
