@@ -29,7 +29,8 @@ class AlignedBytes {
 /// Value semantics: a copy owns its own elements.
 class HostTensor {
  public:
-  HostTensor() = default;
+  /// No elements: shape [0].
+  HostTensor() : type_{DType::kF32, Shape{0}} {}
   explicit HostTensor(TensorType type);
   HostTensor(DType dtype, Shape shape) : HostTensor(TensorType{dtype, std::move(shape)}) {}
   HostTensor(const HostTensor& other);

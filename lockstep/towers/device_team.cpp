@@ -3,20 +3,13 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "lockstep/backend/devices.h"
+
 namespace lockstep {
 
-std::vector<int> affinity_cores() {
-  std::vector<int> cores;
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(core, &mask)) cores.push_back(core);
-  if (cores.empty()) cores.push_back(0);
-  return cores;
-}
-
-DeviceTeam::DeviceTeam(const Backend& backend, int devices) : backend_(backend), barrier_(devices) {
-  const std::vector<int> cores = affinity_cores();
+DeviceTeam::DeviceTeam(const Backend& backend, int devices, const std::vector<int>& indices)
+    : backend_(backend), barrier_(devices) {
+  const std::vector<int> cores = indices.empty() ? affinity_cores() : indices;
   // More devices than cores: the scheduler shares them out better than pins would. One device is
   // left to the scheduler too, so that two one-device processes do not meet on one core.
   const bool pin = devices > 1 && devices <= static_cast<int>(cores.size());

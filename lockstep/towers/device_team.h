@@ -18,8 +18,9 @@ namespace lockstep {
 /// is shared memory and a barrier.
 class DeviceTeam {
  public:
-  /// Threads are pinned inside the process's affinity mask when there are enough cores for them.
-  DeviceTeam(const Backend& backend, int devices);
+  /// Threads are pinned to the cores of `indices`, or else inside the process's affinity mask, when
+  /// there are enough cores for them.
+  DeviceTeam(const Backend& backend, int devices, const std::vector<int>& indices = {});
   ~DeviceTeam();
 
   int size() const { return static_cast<int>(threads_.size()); }
@@ -60,8 +61,5 @@ class DeviceTeam {
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };
-
-/// Cores of the process's affinity mask.
-std::vector<int> affinity_cores();
 
 }  // namespace lockstep

@@ -44,12 +44,9 @@ class GraphWriter : public CallContext {
 
   void write() {
     std::vector<Value> inputs;
-    for (size_t i = 0; i < spec_.network->inputs().size(); ++i) {
-      const TensorSpec& input = spec_.network->inputs()[i].spec;
-      inputs.push_back(column(BatchColumn::Role::kInput, static_cast<int>(i),
-                              spec_.network->input_names()[i],
-                              {input.dtype, input.shape.without_rows()}));
-    }
+    const std::vector<std::string> names = spec_.network->input_names();
+    for (size_t i = 0; i < names.size(); ++i)
+      inputs.push_back(column(BatchColumn::Role::kInput, static_cast<int>(i), names[i], spec_.inputs[i]));
     // The network is shared with symbolic code that never changes it; `call` only reads.
     const std::vector<Value> outputs = const_cast<Network*>(spec_.network)->call(*this, inputs);
     builder.set_context("");
@@ -163,8 +160,8 @@ class GraphWriter : public CallContext {
     Value values = compile.loss->call(builder, y_true, y_pred);
     const Shape shape = values.shape();
     LossEntry entry{index, compile.loss, compile.loss_weight, DenominatorKind::kValues,
-                    shape.size() / rows_, shape.without_rows()};
-    const Value mask = compile.loss->mask(builder, y_true);
+                    shape.size() / rows_, shape.without_rows(), y_pred.shape().without_rows()};
+    const Value mask = compile.loss->mask(builder, y_true, y_pred.shape());
     if (mask.valid()) values = builder.multiply(values, mask);
     if (weights.valid())
       values = builder.multiply(values, align_weights(builder, weights, shape, name));
@@ -282,7 +279,8 @@ TowerGraph build_denominator_graph(const StepLayout& layout, int64_t rows) {
   }
   for (const LossEntry& entry : layout.losses) {
     if (entry.denominator != DenominatorKind::kDataDependent) continue;
-    Value valid = entry.loss->mask(builder, columns.at({entry.output, BatchColumn::Role::kTarget}));
+    Value valid = entry.loss->mask(builder, columns.at({entry.output, BatchColumn::Role::kTarget}),
+                                   entry.prediction_shape.with_rows(rows));
     const auto weights = columns.find({entry.output, BatchColumn::Role::kSampleWeight});
     if (entry.loss->reduction == Reduction::kMeanWithSampleWeight && weights != columns.end()) {
       const Shape shape = valid.valid() ? valid.shape() : entry.values_shape.with_rows(rows);

@@ -53,6 +53,7 @@ struct LossEntry {
   DenominatorKind denominator;
   int64_t values_per_row = 1;
   Shape values_shape{};       // of one row
+  Shape prediction_shape{};   // of one row
   int64_t sum_offset = 0;     // numerator
   int64_t scalar_offset = 0;  // bytes: the cotangent's seed, weight / D
 };
@@ -96,6 +97,7 @@ struct TowerGraphSpec {
   const CompileConfig* compile = nullptr;  // not for kPredict
   const VariableSpace* variables;
   std::vector<VariablePtr> trainable;            // captured at compile
+  std::vector<TensorType> inputs;                  // row type of each input
   std::vector<std::optional<TensorType>> targets;  // row type of each output's target; none: not given
   std::vector<std::optional<TensorType>> sample_weights;
   bool global_batchnorm = false;

@@ -1,6 +1,7 @@
 #include "lockstep/train/update_graphs.h"
 
 #include "lockstep/autodiff/vjp.h"
+#include "lockstep/nn/update_rules.h"
 
 namespace lockstep {
 namespace {
@@ -21,18 +22,13 @@ struct GraphMaker {
   }
 };
 
-Value clip(Builder& b, const OptimizerConfig& config, Value gradient, Value norm) {
+Value clip(Builder& b, const OptimizerConfig& config, Value gradient, Value squared_norm) {
   switch (clip_mode(config)) {
     case ClipMode::kNone: return gradient;
-    case ClipMode::kNorm:
-      return b.divide(b.multiply(gradient, *config.clipnorm), b.maximum(norm, *config.clipnorm));
-    case ClipMode::kGlobalNorm: {
-      const double limit = *config.global_clipnorm;
-      const Value scale = b.multiply(b.minimum(b.divide(1.0, norm), 1.0 / limit), limit);
-      // norm - norm is 0 for a finite norm and NaN otherwise, as in Keras: a broken gradient shows.
-      return b.multiply(gradient, b.add(scale, b.subtract(norm, norm)));
-    }
-    case ClipMode::kValue: return b.minimum(b.maximum(gradient, -*config.clipvalue), *config.clipvalue);
+    case ClipMode::kNorm: return clip_by_norm(b, gradient, squared_norm, *config.clipnorm);
+    case ClipMode::kGlobalNorm:
+      return b.multiply(gradient, clip_by_global_norm_scale(b, squared_norm, *config.global_clipnorm));
+    case ClipMode::kValue: return clip_by_value(b, gradient, *config.clipvalue);
   }
   check_failed("a known clip mode", __FILE__, __LINE__);
 }
@@ -64,8 +60,8 @@ std::unique_ptr<Graph> square_sum_graph(int64_t n) {
 std::unique_ptr<Graph> accumulate_graph(int64_t steps, int64_t n) {
   GraphMaker m;
   const Value gradient = m.vector("gradient", n), accumulator = m.vector("accumulator", n);
-  const Value sum = m.builder.add(gradient, accumulator);
-  return m.finish({steps > 1 ? m.builder.divide(sum, static_cast<double>(steps)) : sum});
+  return m.finish({steps > 1 ? accumulated_mean(m.builder, gradient, accumulator, steps)
+                             : m.builder.add(gradient, accumulator)});
 }
 
 std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
@@ -73,12 +69,11 @@ std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
   Builder& b = m.builder;
   Optimizer::Args args{b, m.vector("weight", n), m.vector("gradient", n), {}, m.scalar("learning_rate"),
                        m.scalar("updates")};
-  const Value norm = m.scalar("norm");
+  const Value squared_norm = m.scalar("squared_norm");
   for (const SlotSpec& slot : optimizer.slots()) args.slots.push_back(m.vector(slot.name.c_str(), n));
-  args.gradient = clip(b, optimizer.common, args.gradient, norm);
+  args.gradient = clip(b, optimizer.common, args.gradient, squared_norm);
   if (const auto& decay = optimizer.common.weight_decay)
-    args.weight = b.subtract(
-        args.weight, b.multiply(b.multiply(args.weight, *decay), args.learning_rate));
+    args.weight = decay_weight(b, args.weight, args.learning_rate, *decay);
   const Optimizer::Result result = optimizer.update(args);
   LOCKSTEP_CHECK(result.slots.size() == args.slots.size());
   m.graph->add_result(result.weight);
@@ -86,12 +81,10 @@ std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
   return std::move(m.graph);
 }
 
-std::unique_ptr<Graph> average_graph(int64_t n) {
+std::unique_ptr<Graph> average_graph(double momentum, int64_t n) {
   GraphMaker m;
-  Builder& b = m.builder;
   const Value weight = m.vector("weight", n), average = m.vector("average", n);
-  const Value momentum = m.scalar("momentum");
-  return m.finish({b.add(b.multiply(momentum, average), b.multiply(b.subtract(1.0, momentum), weight))});
+  return m.finish({moving_average_of_weight(m.builder, average, weight, m.scalar("iterations"), momentum)});
 }
 
 std::unique_ptr<Graph> moving_average_graph(double momentum, int64_t n) {

@@ -23,12 +23,13 @@ std::unique_ptr<Graph> square_sum_graph(int64_t n);
 /// (gradient, accumulator) -> (sum / steps) where `steps` > 1, else the sum
 std::unique_ptr<Graph> accumulate_graph(int64_t steps, int64_t n);
 
-/// (weight, gradient, learning rate f32[], updates f32[], norm f32[], slots...) -> (weight, slots...):
-/// clip, weight decay, the optimizer's update. `norm` is ignored unless clipping by a norm.
+/// (weight, gradient, learning rate f32[], updates f32[], squared norm f32[], slots...) ->
+/// (weight, slots...): clip, weight decay, the optimizer's update. The norm is ignored unless
+/// gradients are clipped by one.
 std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n);
 
-/// (weight, average, momentum f32[]) -> average
-std::unique_ptr<Graph> average_graph(int64_t n);
+/// (weight, average, iterations f32[], counted in updates) -> average
+std::unique_ptr<Graph> average_graph(double momentum, int64_t n);
 
 /// (moving, statistic, count f32[]) -> moving * momentum + statistic / count * (1 - momentum)
 std::unique_ptr<Graph> moving_average_graph(double momentum, int64_t n);

@@ -1,7 +1,6 @@
 #include "lockstep/train/update_program.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <tuple>
 #include <unordered_map>
@@ -143,7 +142,7 @@ void UpdateProgram::compile() {
   for (const Block& block : blocks_) {
     const VariablePlan& plan = plans_[block.variable];
     const int64_t n = block.size;
-    if (config.use_ema) make(programs_->average, n, [&] { return average_graph(n); }, "average");
+    if (config.use_ema) make(programs_->average, n, [&] { return average_graph(config.ema_momentum, n); }, "average");
     if (!plan.is_updated) continue;
     make(programs_->apply, n, [&] { return apply_graph(*optimizer_, n); }, "update");
     if (needs_norms()) make(programs_->squares, n, [&] { return square_sum_graph(n); }, "norm");
@@ -219,18 +218,17 @@ void UpdateProgram::prepare_block(int device, int index, float* sums) {
     scratch.run(*programs_->squares.at(block.size), {gradient}, {}, {&squares_[index]}, {});
 }
 
-float UpdateProgram::gradient_norm(const VariablePlan& plan) const {
+float UpdateProgram::squared_norm(const VariablePlan& plan) const {
   switch (clip_mode(optimizer_->common)) {
     case ClipMode::kNorm:
-      return std::sqrt(tree_sum(std::span(squares_).subspan(
-          plan.first_block, plan.last_block - plan.first_block)));
+      return tree_sum(std::span(squares_).subspan(plan.first_block, plan.last_block - plan.first_block));
     case ClipMode::kGlobalNorm: {
       std::vector<float> sums;
       for (const VariablePlan& each : plans_)
         if (each.is_updated)
           sums.push_back(tree_sum(std::span(squares_).subspan(
               each.first_block, each.last_block - each.first_block)));
-      return std::sqrt(tree_sum(sums));
+      return tree_sum(sums);
     }
     default: return 0.0f;
   }
@@ -241,7 +239,7 @@ void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
   DeviceScratch& scratch = *scratch_[device];
   float* weight = variables_.data() + block.space_offset;
   if (plan.is_updated && is_update_step()) {
-    const float norm = gradient_norm(plan);
+    const float norm = squared_norm(plan);
     const auto steps = optimizer_->common.gradient_accumulation_steps.value_or(1);
     const float updates = static_cast<float>(scalars_.iterations / steps + 1);
     scratch.slots.clear();
@@ -254,10 +252,9 @@ void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
   if (!optimizer_->common.use_ema) return;
   const int64_t iterations =
       scalars_.iterations / optimizer_->common.gradient_accumulation_steps.value_or(1);
-  // Keras starts the average as a copy of the first weights.
-  const float momentum = iterations == 0 ? 0.0f : static_cast<float>(optimizer_->common.ema_momentum);
+  const float updates = static_cast<float>(iterations);
   float* average = reinterpret_cast<float*>(averages_.data()) + block.sums_offset;
-  scratch.run(*programs_->average.at(block.size), {weight, average, &momentum}, {}, {average}, {});
+  scratch.run(*programs_->average.at(block.size), {weight, average, &updates}, {}, {average}, {});
   const auto frequency = optimizer_->common.ema_overwrite_frequency;
   if (frequency && (iterations + 1) % *frequency == 0)
     std::memcpy(weight, average, static_cast<size_t>(block.size) * sizeof(float));

@@ -59,7 +59,7 @@ class UpdateProgram : public ShardedUpdate {
   void apply_block(int device, const Block& block, float* sums);
   void constrain(int device, int variable);
   void update_moving_averages(int device, const float* sums);
-  float gradient_norm(const VariablePlan& variable) const;
+  float squared_norm(const VariablePlan& variable) const;
   struct StateTensor {
     size_t variable;  // among the trainable ones
     const AlignedBytes* storage;

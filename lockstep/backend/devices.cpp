@@ -1,0 +1,85 @@
+#include "lockstep/backend/devices.h"
+
+#include <sched.h>
+
+#include <charconv>
+
+#include "lockstep/backend/onednn/onednn_backend.h"
+#include "lockstep/backend/reference/reference_backend.h"
+
+namespace lockstep {
+namespace {
+
+constexpr int kMostDevices = 1024;
+constexpr std::string_view kLater[] = {"cuda", "rocm", "tpu", "xla_cpu", "sycl"};
+
+int parse_number(std::string_view text, const std::string& whole) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > kMostDevices)
+    invalid_argument("devices", "numbers must be whole and in [0, {}]: \"{}\" in \"{}\"", kMostDevices, text, whole);
+  return value;
+}
+
+std::vector<int> parse_indices(std::string_view list, const std::string& whole) {
+  std::vector<int> indices;
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view item = list.substr(0, comma);
+    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
+    const size_t dash = item.find('-');
+    const int first = parse_number(item.substr(0, dash), whole);
+    const int last = dash == std::string_view::npos ? first : parse_number(item.substr(dash + 1), whole);
+    if (last < first) invalid_argument("devices", "a range goes up: \"{}\" in \"{}\"", item, whole);
+    for (int index = first; index <= last; ++index) indices.push_back(index);
+  }
+  return indices;
+}
+
+}  // namespace
+
+std::vector<int> affinity_cores() {
+  std::vector<int> cores;
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+DeviceSpec parse_devices(const std::string& text) {
+  const size_t colon = text.find(':');
+  DeviceSpec spec{text.substr(0, colon), 1, {}};
+  for (const std::string_view kind : kLater)
+    if (spec.kind == kind) unsupported("devices", "{} devices are not supported yet: use cpu", kind);
+  if (spec.kind != "cpu" && spec.kind != "reference")
+    invalid_argument("devices", "a device is cpu, cpu:N, cpu:0-3 or reference:N: \"{}\"", text);
+  if (colon == std::string::npos) {
+    if (spec.kind == "cpu") spec.count = static_cast<int>(affinity_cores().size());
+    return spec;
+  }
+  const std::string rest = text.substr(colon + 1);
+  if (rest.find_first_of(",-") == std::string::npos) {
+    spec.count = parse_number(rest, text);
+    if (spec.count == 0) invalid_argument("devices", "{} asks for no device. {}:1 is one device", text, spec.kind);
+    return spec;
+  }
+  spec.indices = parse_indices(rest, text);
+  if (spec.indices.empty()) invalid_argument("devices", "at least one index expected: \"{}\"", text);
+  spec.count = static_cast<int>(spec.indices.size());
+  return spec;
+}
+
+std::unique_ptr<Backend> make_backend(std::string_view kind) {
+  if (kind == "cpu") return make_onednn_backend();
+  LOCKSTEP_CHECK(kind == "reference");
+  return make_reference_backend();
+}
+
+std::vector<DeviceKind> device_kinds() {
+  return {{"cpu", make_onednn_backend()->version(), static_cast<int>(affinity_cores().size())},
+          {"reference", "the meaning of every op as plain loops, for tests", 1}};
+}
+
+}  // namespace lockstep
