@@ -9,7 +9,7 @@ started=$SECONDS
 
 step "1/4 Packages and build (a few minutes the first time)"
 scripts/install_packages.sh
-cmake --preset release --log-level=WARNING -DLOCKSTEP_TESTS=OFF >/dev/null
+cmake --preset release --log-level=WARNING >/dev/null
 cmake --build --preset release --target lockstep_bin
 
 out=build/quickstart
@@ -23,9 +23,10 @@ build/lockstep train zoo:mnist_cnn --data fashion-mnist --epochs 1 --batch-size 
 echo "trained in $((SECONDS - trained)) s"
 
 step "3/4 The test images, which it has not seen"
-build/lockstep evaluate "$out/mnist.keras" --data fashion-mnist:test
+build/lockstep evaluate "$out/mnist.keras" --data fashion-mnist
 
-step "4/4 The file: an ordinary Keras model"
+step "4/4 Predictions for them, and the file itself: an ordinary Keras model"
+build/lockstep predict "$out/mnist.keras" --data fashion-mnist --out "$out/predictions.npz"
 build/lockstep inspect "$out/mnist.keras"
 
 step "Done in $((SECONDS - started)) s. In Python: keras.models.load_model(\"$out/mnist.keras\")"
