@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone to a trained Keras model: installs, builds, trains one epoch of Fashion-MNIST
-# on every core, evaluates and looks inside the file. About 5 minutes, most of it the first build.
+# on every core, evaluates, predicts and looks inside the file. Takes minutes, most of them the first build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

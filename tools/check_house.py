@@ -30,14 +30,14 @@ ARROWS = {
 
 MAX_LINES = 600
 
-# What may stand only in files whose path matches.
+# What may stand only in files whose path matches; None: in no file.
 FOREIGN = {
     r"\bdnnl(::|_[a-z])|\bDNNL_[A-Z]|<oneapi/dnnl": r"lockstep/backend/onednn/",
     r"\bhwy::|\bHWY_[A-Z]|[<\"]hwy/": r"lockstep/backend/onednn/",
     r"\bH5[A-Z]{1,2}[a-z]\w*\(|[<\"]hdf5": r"lockstep/formats/hdf5",
     r"\bzip_(open|close|fopen|fread|source|stat|file)\w*\(|<zip\.h>": r"lockstep/formats/zip",
     r"\b(std::(cout|cerr|clog)|printf\()": r"lockstep/cli/|tests/|examples/",
-    r"\bPJRT_[A-Z]": r"$^",  # nowhere
+    r"\bPJRT_[A-Z]": None,  # no room wraps it yet
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -79,13 +79,13 @@ def check_length(name, lines):
 
 def check_foreign(name, lines):
     for pattern, home in FOREIGN.items():
-        if re.search(home, name):
+        if home and re.search(home, name):
             continue
         for number, line in enumerate(lines, 1):
             code = line.split("//", 1)[0]
             found = re.search(pattern, code)
             if found:
-                yield f"{name}:{number}: {found[0]!r} belongs in {home} only"
+                yield f"{name}:{number}: {found[0]!r} may stand only in {home}"
 
 
 def our_files():
