@@ -4,6 +4,7 @@
 1. An include follows an arrow: a room includes itself and the rooms ARROWS names for it.
 2. No file of ours is longer than MAX_LINES.
 3. Names of foreign libraries stand only in the rooms that wrap them.
+4. lockstep.h and CMakeLists.txt name the same version.
 """
 
 import pathlib
@@ -89,6 +90,14 @@ def check_foreign(name, lines):
                 yield f"{name}:{number}: {found[0]!r} may stand only in {home}"
 
 
+def check_version():
+    header = (ROOT / "lockstep/lockstep.h").read_text(encoding="utf-8")
+    ours = ".".join(re.findall(r"#define LOCKSTEP_VERSION_\w+ (\d+)", header))
+    cmake = re.search(r"VERSION (\d\S*) LANG", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))
+    if not cmake or cmake[1] != ours:
+        yield f"lockstep/lockstep.h: version {ours}, but CMakeLists.txt says {cmake and cmake[1]}"
+
+
 def our_files():
     for folder in ("lockstep", "tests", "examples", "tools", "scripts", "cmake"):
         for path in sorted((ROOT / folder).rglob("*")):
@@ -97,7 +106,7 @@ def our_files():
 
 
 def main():
-    breaches, count = [], 0
+    breaches, count = list(check_version()), 0
     for path in our_files():
         name = path.relative_to(ROOT).as_posix()
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -3,6 +3,7 @@
 
 #include "lockstep/backend/onednn/onednn_backend.h"
 #include "lockstep/ir/builder.h"
+#include "lockstep/lockstep.h"
 #include "lockstep/zoo/zoo.h"
 
 namespace ls = lockstep;
@@ -29,9 +30,7 @@ float triple(float x) {
 }  // namespace
 
 int main() {
-  const ls::NetworkPtr network = ls::zoo_model("mnist_cnn");
-  std::printf("mnist_cnn has %lld parameters\n",
-              static_cast<long long>(network->parameter_count()));
-  std::printf("3 * 7 = %g\n", static_cast<double>(triple(7)));
-  return network->parameter_count() > 0 && triple(7) == 21 ? 0 : 1;
+  const ls::Model model(ls::zoo_model("mnist_cnn"));
+  std::printf("%s\n3 * 7 = %g\n", model.summary().c_str(), static_cast<double>(triple(7)));
+  return model.network()->parameter_count() > 0 && triple(7) == 21 ? 0 : 1;
 }
