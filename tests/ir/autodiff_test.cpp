@@ -171,7 +171,8 @@ TEST_F(AutodiffTest, UnwantedGradientsCostNothingAfterSimplify) {
   const Value x = parameter({3, 5}), w = parameter({5, 2});
   graph.add_result(gradient(b.matmul(x, w), w));
   int dots = 0;
-  for (const Node& node : simplify(graph)->nodes()) dots += node.opcode == Opcode::kDotGeneral;
+  const auto simplified = simplify(graph);
+  for (const Node& node : simplified->nodes()) dots += node.opcode == Opcode::kDotGeneral;
   EXPECT_EQ(dots, 1);
 }
 
