@@ -1,4 +1,5 @@
-// Touches the installed library from end to end: a Keras model by name, a graph, a compiled program.
+// Touches the installed library from end to end: a Keras model by name, a graph, a compiled
+// program.
 #include <cstdio>
 
 #include "lockstep/backend/onednn/onednn_backend.h"
