@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,18 +18,24 @@ struct Column {
   std::string name;
   /// dtype as stored and shape of one sample.
   TensorType row;
-  /// Stored values are multiplied by this when delivered as floats: 1/255 for images kept as bytes.
+  /// Stored values are divided by this when delivered as floats: 255 for images kept as bytes.
   std::optional<float> divisor;
 };
 
-/// Random access by index. Derive from it for data of your own; `read` is called from a loader thread.
+/// The column as files and messages spell it: "x", "y/logits", "sample_weight/logits".
+std::string column_key(const Column& column);
+
+/// Random access by index. Derive from it for data of your own; `read` is called from a loader's
+/// thread, and from several of them when several loaders share the dataset.
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
+  /// The same for the dataset's whole life.
   virtual const std::vector<Column>& columns() const = 0;
   /// Writes sample `index` of column `column`, in the column's stored dtype, to `to`
-  /// (columns()[column].row.size_bytes() bytes). 0 <= index < size(). Safe to call from several threads.
+  /// (columns()[column].row.size_bytes() bytes). 0 <= index < size(). What it throws reaches the
+  /// thread that asks for the batch.
   virtual void read(int64_t index, size_t column, void* to) const = 0;
 };
 
@@ -56,14 +61,16 @@ class ArrayDataset : public Dataset {
   int64_t size_ = 0;
 };
 
-/// x alone, or x and y, for models with one input and one output.
+/// Inputs, targets and sample weights of a model with one input and one output.
 DatasetPtr dataset(HostTensor x);
 DatasetPtr dataset(HostTensor x, HostTensor y);
+DatasetPtr dataset(HostTensor x, HostTensor y, HostTensor sample_weight);
 
 /// Samples [begin, end) of another dataset: validation_split.
 DatasetPtr slice(DatasetPtr dataset, int64_t begin, int64_t end);
 
-/// The same with integer targets as one-hot float rows. Throws when reading a label outside [0, classes).
+/// The same with integer targets of one element as one-hot rows, f32[classes]. Reading a label
+/// outside [0, classes) throws InvalidArgument.
 DatasetPtr one_hot_targets(DatasetPtr dataset, int64_t classes);
 
 }  // namespace lockstep

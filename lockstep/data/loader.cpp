@@ -1,7 +1,6 @@
 #include "lockstep/data/loader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "lockstep/data/order.h"
@@ -9,57 +8,39 @@
 namespace lockstep {
 namespace {
 
-constexpr size_t kBatchesAhead = 2;
+constexpr int64_t kBuffers = 3;  // one in use, two ahead
 
-template <class From, class To>
-void convert(const From* from, int64_t n, std::optional<float> divisor, To* to) {
-  if constexpr (std::is_same_v<To, float> || std::is_same_v<To, double>) {
-    if (divisor) {
-      const To d = static_cast<To>(*divisor);
-      for (int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]) / d;
-      return;
-    }
-  }
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
+LoaderOptions checked(const LoaderOptions& options) {
+  if (options.batch_size < 1)
+    invalid_argument("batch_size", "must be >= 1: {}", options.batch_size);
+  if (options.first_batch < 0)
+    invalid_argument("first_batch", "must be >= 0: {}", options.first_batch);
+  if (options.epoch < 0) invalid_argument("epoch", "must be >= 0: {}", options.epoch);
+  if (options.epochs < 0) invalid_argument("epochs", "must be >= 0: {}", options.epochs);
+  return options;
 }
 
 }  // namespace
 
-void convert_row(const Column& column, const void* from, DType wanted, void* to) {
-  const int64_t n = column.row.size();
-  if (column.row.dtype == wanted && !column.divisor) {
-    std::memcpy(to, from, column.row.size_bytes());
-    return;
-  }
-  dispatch(column.row.dtype, [&]<class From>() {
-    dispatch(wanted, [&]<class To>() { convert(static_cast<const From*>(from), n, column.divisor, static_cast<To*>(to)); });
-  });
-}
-
-Loader::Loader(DatasetPtr dataset, std::vector<WantedColumn> wanted, LoaderOptions options)
-    : dataset_(std::move(dataset)), wanted_(std::move(wanted)), options_(options) {
-  if (options_.batch_size < 1) invalid_argument("batch_size", "must be >= 1: {}", options_.batch_size);
+Loader::Loader(DatasetPtr dataset, const std::vector<WantedColumn>& wanted,
+               const LoaderOptions& options)
+    : dataset_(std::move(dataset)),
+      options_(checked(options)),
+      gather_(dataset_, wanted),
+      next_index_(options_.first_batch) {
   batch_count_ = batches_in(dataset_->size(), options_.batch_size);
-  if (options_.max_batches >= 0) batch_count_ = std::min(batch_count_, options_.first_batch + options_.max_batches);
-  const int64_t rows = std::min(options_.batch_size, dataset_->size());
-  size_t largest = 0;
-  buffers_.resize(kBatchesAhead + 1);
-  for (Batch& batch : buffers_) {
-    for (const WantedColumn& column : wanted_) {
-      batch.storage.emplace_back(static_cast<size_t>(rows) * column.row.size_bytes());
-      batch.columns.push_back(batch.storage.back().data());
-      largest = std::max(largest, dataset_->columns()[column.column].row.size_bytes());
-    }
-    free_.push_back(&batch);
-  }
-  row_.resize(largest);
-  thread_ = std::thread([this] { thread_main(); });
+  if (options_.max_batches >= 0 && options_.first_batch < batch_count_)
+    batch_count_ =
+        options_.first_batch + std::min(options_.max_batches, batch_count_ - options_.first_batch);
+  const int64_t capacity = std::min(options_.batch_size, dataset_->size());
+  for (int64_t i = 0; i < kBuffers; ++i) buffers_.push_back(gather_.make_batch(capacity));
+  thread_ = std::thread([this] { make_batches(); });
 }
 
 Loader::~Loader() {
   {
     std::lock_guard lock(mutex_);
-    stopping_ = true;
+    is_stopping_ = true;
   }
   changed_.notify_all();
   thread_.join();
@@ -67,60 +48,51 @@ Loader::~Loader() {
 
 const Batch* Loader::next() {
   std::unique_lock lock(mutex_);
-  if (in_use_ != nullptr) free_.push_back(std::exchange(in_use_, nullptr));
+  released_ = taken_;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return !ready_.empty() || finished_; });
-  if (ready_.empty()) {
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (epochs_done_ == options_.epochs) return nullptr;
+  if (next_index_ >= batch_count_) {
+    next_index_ = 0;
+    ++epochs_done_;
     return nullptr;
   }
-  in_use_ = ready_.front();
-  ready_.pop_front();
-  return in_use_;
+  changed_.wait(lock, [&] { return filled_ > taken_ || failure_; });
+  if (filled_ == taken_) std::rethrow_exception(failure_);
+  ++next_index_;
+  return &buffers_[static_cast<size_t>(taken_++ % kBuffers)];
 }
 
-void Loader::thread_main() {
-  std::exception_ptr failure;
-  for (int64_t index = options_.first_batch; index < batch_count_; ++index) {
-    Batch* batch;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !free_.empty() || stopping_; });
-      if (stopping_) break;
-      batch = free_.front();
-      free_.pop_front();
-    }
-    try {
-      fill(*batch, index);
-    } catch (...) {
-      failure = std::current_exception();
-      break;
-    }
+void Loader::make_batches() {
+  try {
+    for (int64_t epoch = 0; epoch < options_.epochs; ++epoch)
+      for (int64_t index = epoch == 0 ? options_.first_batch : 0; index < batch_count_; ++index)
+        if (!make_batch(options_.epoch + epoch, index)) return;
+  } catch (...) {
     std::lock_guard lock(mutex_);
-    ready_.push_back(batch);
+    failure_ = std::current_exception();
     changed_.notify_all();
   }
-  std::lock_guard lock(mutex_);
-  finished_ = true;
-  failure_ = failure;
-  changed_.notify_all();
 }
 
-void Loader::fill(Batch& batch, int64_t index) {
-  const EpochOrder order(dataset_->size(), options_.seed, options_.epoch, options_.shuffle);
+bool Loader::make_batch(int64_t epoch, int64_t index) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return filled_ - released_ < kBuffers || is_stopping_; });
+  }
+  Batch& batch = buffers_[static_cast<size_t>(filled_ % kBuffers)];
+  const EpochOrder order(dataset_->size(), options_.seed, epoch, options_.shuffle);
   const int64_t first = index * options_.batch_size;
   batch.rows = std::min(options_.batch_size, dataset_->size() - first);
   batch.index = index;
+  batch.epoch = epoch;
   for (int64_t row = 0; row < batch.rows; ++row) {
-    const int64_t sample = order[first + row];
-    for (size_t c = 0; c < wanted_.size(); ++c) {
-      const Column& column = dataset_->columns()[wanted_[c].column];
-      std::byte* to = batch.storage[c].data() + static_cast<size_t>(row) * wanted_[c].row.size_bytes();
-      const bool is_plain = column.row.dtype == wanted_[c].row.dtype && !column.divisor;
-      dataset_->read(sample, wanted_[c].column, is_plain ? to : row_.data());
-      if (!is_plain) convert_row(column, row_.data(), wanted_[c].row.dtype, to);
-    }
+    if (is_stopping_) return false;
+    gather_.put(order[first + row], row, batch);
   }
+  std::lock_guard lock(mutex_);
+  ++filled_;
+  changed_.notify_all();
+  return true;
 }
 
 }  // namespace lockstep

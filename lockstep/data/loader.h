@@ -1,75 +1,71 @@
-// Batches made ahead by one thread: rows gathered in epoch order and converted to what programs want.
+// Batches made ahead by one thread, in the order of the epoch.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "lockstep/data/dataset.h"
+#include "lockstep/data/gather.h"
 
 namespace lockstep {
-
-/// A column as a program wants it: which of the dataset's, in which dtype and row shape (same size).
-struct WantedColumn {
-  size_t column;
-  TensorType row;
-};
-
-struct Batch {
-  int64_t rows = 0;
-  int64_t index = 0;  // within the epoch
-  std::vector<AlignedBytes> storage;
-  std::vector<const void*> columns;  // [rows, ...] of each wanted column
-};
-
-/// Converts one stored row into `to`: same dtype copied, else as C++ converts; integers out of the
-/// stored type's range cannot occur. `divisor`: to = from / divisor.
-void convert_row(const Column& column, const void* from, DType wanted, void* to);
 
 struct LoaderOptions {
   int64_t batch_size = 32;
   uint64_t seed = 0;
-  int64_t epoch = 0;
+  int64_t epoch = 0;  // the first one
   bool shuffle = true;
-  int64_t first_batch = 0;  // resume: batches of the epoch already done
-  int64_t max_batches = -1;  // -1: all
+  int64_t first_batch = 0;   // resume: batches of the first epoch already done
+  int64_t max_batches = -1;  // epochs end this many batches after `first_batch`; -1: with the data
+  int64_t epochs = 1;
 };
 
-/// One epoch of batches. An exception in the dataset comes out of `next`, once.
+/// Batches in an epoch; the last one may be short.
+inline int64_t batches_in(int64_t size, int64_t batch_size) {
+  return size / batch_size + (size % batch_size != 0);
+}
+
+/// The batches of one epoch or several, made by a thread that runs at most two batches ahead,
+/// across the end of an epoch too. Its memory is taken at construction and reused.
 class Loader {
  public:
-  Loader(DatasetPtr dataset, std::vector<WantedColumn> wanted, LoaderOptions options);
+  /// Throws InvalidArgument when an option or a wanted row shape is out of range.
+  Loader(DatasetPtr dataset, const std::vector<WantedColumn>& wanted, const LoaderOptions& options);
+  /// Waits for the sample being read, not for the batch.
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// The next batch, valid until the call after; null at the epoch's end.
+  /// The next batch, valid until the next call. Null once at the end of each epoch, and always
+  /// after the last. Batches before a sample that cannot be read are delivered; from then on every
+  /// call throws what RowGather::put threw.
   const Batch* next();
+  /// Where every epoch ends, as an index of batches.
   int64_t batch_count() const { return batch_count_; }
 
  private:
-  void thread_main();
-  void fill(Batch& batch, int64_t index);
+  void make_batches();
+  /// False when the loader is being destroyed.
+  bool make_batch(int64_t epoch, int64_t index);
 
   DatasetPtr dataset_;
-  std::vector<WantedColumn> wanted_;
   LoaderOptions options_;
+  RowGather gather_;
   int64_t batch_count_ = 0;
-  std::vector<Batch> buffers_;
-  std::vector<std::byte> row_;
+  std::vector<Batch> buffers_;  // batch i of the run lies in buffer i mod their number
+
+  int64_t next_index_;       // what `next` hands out next, within its epoch
+  int64_t epochs_done_ = 0;  // by `next`
+  int64_t taken_ = 0;        // batches `next` has handed out
+
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Batch*> ready_, free_;
-  Batch* in_use_ = nullptr;
-  bool finished_ = false, stopping_ = false;
+  int64_t filled_ = 0, released_ = 0;  // batches made; batches whose buffer is free again
   std::exception_ptr failure_;
+  std::atomic<bool> is_stopping_{false};
   std::thread thread_;
 };
-
-/// Batches in an epoch.
-inline int64_t batches_in(int64_t size, int64_t batch_size) { return (size + batch_size - 1) / batch_size; }
 
 }  // namespace lockstep

@@ -20,7 +20,8 @@ uint64_t EpochOrder::encrypt(uint64_t value) const {
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
   uint64_t left = value >> half_bits_, right = value & mask;
   for (uint32_t round = 0; round < kRounds; ++round) {
-    const auto words = philox4x32({static_cast<uint32_t>(right), round, epoch_low_, epoch_high_}, key_);
+    const auto words =
+        philox4x32({static_cast<uint32_t>(right), round, epoch_low_, epoch_high_}, key_);
     const uint64_t next = (left ^ words[0]) & mask;
     left = right;
     right = next;

@@ -8,8 +8,8 @@
 
 namespace lockstep {
 
-/// A permutation of [0, size): a six-round Feistel network over the next even power of two, keyed by
-/// Philox, walked until it lands inside. Without shuffle, the identity.
+/// A permutation of [0, size): a six-round Feistel network over the next even power of two, keyed
+/// by Philox, walked until it lands inside. Without shuffle, the identity.
 class EpochOrder {
  public:
   EpochOrder(int64_t size, uint64_t seed, int64_t epoch, bool shuffle);
