@@ -10,14 +10,18 @@ using dnnl::memory;
 #if DNNL_VERSION_MAJOR >= 3
 /// Primitive descriptor of P from what describes it, in 2.x's order, without a hint.
 template <class P, class... Args>
-typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr, Args&&... args) {
+typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                    Args&&... args) {
   return typename P::primitive_desc(engine, std::forward<Args>(args)..., attr);
 }
 template <class P, class Hint, class... Args>
-typename P::primitive_desc describe_hinted(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Hint& hint, Args&&... args) {
+typename P::primitive_desc describe_hinted(const dnnl::engine& engine,
+                                           const dnnl::primitive_attr& attr, const Hint& hint,
+                                           Args&&... args) {
   return typename P::primitive_desc(engine, std::forward<Args>(args)..., hint, attr);
 }
-inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha,
+                           float beta) {
   ops.append_eltwise(algorithm, alpha, beta);
 }
 /// 3.x has no scale on an elementwise post-op: elu times scale is elu, then linear.
@@ -27,14 +31,19 @@ inline void append_scaled_elu(dnnl::post_ops& ops, float scale, float alpha) {
 }
 #else
 template <class P, class... Args>
-typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr, Args&&... args) {
+typename P::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attr,
+                                    Args&&... args) {
   return typename P::primitive_desc(typename P::desc(std::forward<Args>(args)...), attr, engine);
 }
 template <class P, class Hint, class... Args>
-typename P::primitive_desc describe_hinted(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Hint& hint, Args&&... args) {
-  return typename P::primitive_desc(typename P::desc(std::forward<Args>(args)...), attr, engine, hint);
+typename P::primitive_desc describe_hinted(const dnnl::engine& engine,
+                                           const dnnl::primitive_attr& attr, const Hint& hint,
+                                           Args&&... args) {
+  return
+      typename P::primitive_desc(typename P::desc(std::forward<Args>(args)...), attr, engine, hint);
 }
-inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha,
+                           float beta) {
   ops.append_eltwise(1.0f, algorithm, alpha, beta);
 }
 inline void append_scaled_elu(dnnl::post_ops& ops, float scale, float alpha) {

@@ -14,7 +14,8 @@ namespace lockstep {
 namespace HWY_NAMESPACE {
 
 constexpr int64_t kLanes = 16;
-// Rows summed before they join the total: keeps the running sums short, so that rounding stays small.
+// Rows summed before they join the total: keeps the running sums short, so that rounding stays
+// small.
 constexpr int64_t kRowBlock = 64;
 constexpr int64_t kColumnBlock = 64;  // columns whose running sums stay in registers
 
@@ -64,8 +65,8 @@ void MaxColumns(const float* x, int64_t rows, int64_t columns, float* out) {
     }
 }
 
-void BatchNorm(const float* x, const float* gamma, const float* beta, float epsilon, int64_t rows, int64_t channels,
-               float* y, float* mean, float* variance, float* scratch) {
+void BatchNorm(const float* x, const float* gamma, const float* beta, float epsilon, int64_t rows,
+               int64_t channels, float* y, float* mean, float* variance, float* scratch) {
   const float n = static_cast<float>(rows);
   SumColumns(x, rows, channels, mean);
   for (int64_t c = 0; c < channels; ++c) mean[c] /= n;
@@ -82,14 +83,16 @@ void BatchNorm(const float* x, const float* gamma, const float* beta, float epsi
       y[r * channels + c] = (x[r * channels + c] - mean[c]) * scratch[c] + beta[c];
 }
 
-void BatchNormGradient(const float* x, const float* gamma, const float* mean, const float* variance, const float* dy,
-                       float epsilon, int64_t rows, int64_t channels, float* dx, float* dgamma, float* dbeta,
-                       float* scratch) {
+void BatchNormGradient(const float* x, const float* gamma, const float* mean, const float* variance,
+                       const float* dy, float epsilon, int64_t rows, int64_t channels, float* dx,
+                       float* dgamma, float* dbeta, float* scratch) {
   const float n = static_cast<float>(rows);
   SumColumns(dy, rows, channels, dbeta);
-  SumOver(rows, channels, dgamma,
-          [=](int64_t r, int64_t c) { return dy[r * channels + c] * (x[r * channels + c] - mean[c]); });
-  float *inverse = scratch, *scale = scratch + channels, *shift = scratch + 2 * channels, *slope = scratch + 3 * channels;
+  SumOver(rows, channels, dgamma, [=](int64_t r, int64_t c) {
+    return dy[r * channels + c] * (x[r * channels + c] - mean[c]);
+  });
+  float *inverse = scratch, *scale = scratch + channels, *shift = scratch + 2 * channels,
+        *slope = scratch + 3 * channels;
   for (int64_t c = 0; c < channels; ++c) {
     inverse[c] = 1.0f / std::sqrt(variance[c] + epsilon);
     dgamma[c] *= inverse[c];
@@ -113,7 +116,8 @@ void AddInto(float* to, const float* x, int64_t n) {
 void ScaleInto(float* to, const float* x, float factor, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] += x[i] * factor;
 }
-void RouteGradient(const float* x, const float* y, const float* dy, int32_t* taken, float* dx, int64_t n) {
+void RouteGradient(const float* x, const float* y, const float* dy, int32_t* taken, float* dx,
+                   int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const bool here = x[i] == y[i] && taken[i] == 0;
     dx[i] += here ? dy[i] : 0.0f;
@@ -122,8 +126,9 @@ void RouteGradient(const float* x, const float* y, const float* dy, int32_t* tak
 }
 
 const Loops* Table() {
-  static constexpr Loops kLoops = {&SumColumns, &SumRow,    &MaxColumns, &BatchNorm,     &BatchNormGradient,
-                                   &MaxInto,    &AddInto, &ScaleInto,  &RouteGradient};
+  static constexpr Loops kLoops = {&SumColumns,        &SumRow,  &MaxColumns, &BatchNorm,
+                                   &BatchNormGradient, &MaxInto, &AddInto,    &ScaleInto,
+                                   &RouteGradient};
   return &kLoops;
 }
 
@@ -135,7 +140,9 @@ HWY_AFTER_NAMESPACE();
 namespace lockstep {
 
 HWY_EXPORT(Table);
-const Loops& loops() { return *HWY_DYNAMIC_DISPATCH(Table)(); }
+const Loops& loops() {
+  return *HWY_DYNAMIC_DISPATCH(Table)();
+}
 
 }  // namespace lockstep
 #endif  // HWY_ONCE

@@ -1,8 +1,9 @@
-// Convolutions as oneDNN primitives over plain NHWC tensors. The kernel is reordered to the layout
-// the primitive likes and its gradient back, each time: 2 * rows * pixels times less work than the
-// convolution itself.
+// Convolutions as oneDNN primitives over blocked images where channels allow it, else over NHWC.
+// The kernel is reordered to the layout the primitive likes and its gradient back, each time: 2 *
+// rows * pixels times less work than the convolution itself.
 #include <omp.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "lockstep/backend/onednn/compat.h"
@@ -28,15 +29,42 @@ struct ConvTensors {
   memory::dims strides, dilation, pad_low, pad_high;
 };
 
-memory::desc images(const Shape& s) {
-  return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, memory::format_tag::nhwc};
+memory::desc images(const Shape& s, int64_t block) {
+  using Tag = memory::format_tag;
+  const Tag tag = block == 16  ? Tag::nChw16c
+                  : block == 8 ? Tag::nChw8c
+                  : block == 1 ? Tag::nchw
+                               : Tag::nhwc;
+  return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, tag};
 }
 
-ConvTensors describe(const Shape& x, const Shape& kernel, const Shape& y, const ConvAttrs& a) {
+/// What a convolution contracts: shapes of images in, kernel and images out.
+struct ConvShapes {
+  Shape x, kernel, y;
+  ConvAttrs attrs;
+};
+
+ConvShapes shapes_of(const Lowering& l, const Node& node) {
+  const Shape &a = l.type(node.operands[0]).shape, &b = l.type(node.operands[1]).shape,
+              &c = l.type(node.results[0]).shape;
+  const auto& attrs = node.as<ConvAttrs>();
+  switch (node.opcode) {
+    case Opcode::kConv2d:
+      return {a, b, c, attrs};
+    case Opcode::kConv2dInputGradient:
+      return {c, b, a, attrs};
+    default:
+      return {a, c, b, attrs};
+  }
+}
+
+ConvTensors describe(const ConvShapes& shapes, const ConvBlocks& blocks) {
+  const auto& [x, kernel, y, a] = shapes;
   ConvTensors t;
-  t.x = images(x);
-  t.y = images(y);
-  const int64_t g = a.groups, in = kernel[2], out = kernel[3] / g, row = kernel[1] * in * kernel[3], column = in * kernel[3];
+  t.x = images(x, blocks.x);
+  t.y = images(y, blocks.y);
+  const int64_t g = a.groups, in = kernel[2], out = kernel[3] / g, row = kernel[1] * in * kernel[3],
+                column = in * kernel[3];
   memory::dims dims{out, in, kernel[0], kernel[1]}, steps{1, kernel[3], row, column};
   if (g > 1) {
     dims.insert(dims.begin(), g);
@@ -69,21 +97,30 @@ class ConvStep : public Step {
   };
 
   template <class PrimitiveDesc>
-  ConvStep(std::string what, const PrimitiveDesc& desc, dnnl::primitive primitive, std::vector<Binding> bindings, int kernel_argument,
-           int kernel_slot, memory::desc kernel_plain, memory::desc kernel_packed, Reorder reorder)
-      : primitive_(std::move(primitive)), bindings_(std::move(bindings)), kernel_argument_(kernel_argument), kernel_slot_(kernel_slot),
-        kernel_plain_(kernel_plain), kernel_packed_(kernel_packed), when_(reorder), scratchpad_(desc.scratchpad_desc()) {
+  ConvStep(std::string what, const PrimitiveDesc& desc, dnnl::primitive primitive,
+           std::vector<Binding> bindings, int kernel_argument, int kernel_slot,
+           memory::desc kernel_plain, memory::desc kernel_packed, Reorder reorder)
+      : primitive_(std::move(primitive)),
+        bindings_(std::move(bindings)),
+        kernel_argument_(kernel_argument),
+        kernel_slot_(kernel_slot),
+        kernel_plain_(kernel_plain),
+        kernel_packed_(kernel_packed),
+        when_(reorder),
+        scratchpad_(desc.scratchpad_desc()) {
     const dnnl::primitive_attr attr = user_scratchpad();
     const bool packs = reorder == Reorder::kBefore;
-    const dnnl::reorder::primitive_desc reorder_desc(cpu_engine(), packs ? kernel_plain : kernel_packed, cpu_engine(),
-                                                     packs ? kernel_packed : kernel_plain, attr);
+    const dnnl::reorder::primitive_desc reorder_desc(
+        cpu_engine(), packs ? kernel_plain : kernel_packed, cpu_engine(),
+        packs ? kernel_packed : kernel_plain, attr);
     reorder_ = dnnl::reorder(reorder_desc);
     reorder_scratchpad_ = reorder_desc.scratchpad_desc();
     what_ = fmt::format("{} {}", what, desc.impl_info_str());
   }
 
   size_t scratch_bytes() const override {
-    return round_up(kernel_packed_.get_size()) + round_up(std::max(scratchpad_.get_size(), reorder_scratchpad_.get_size()));
+    return round_up(kernel_packed_.get_size()) +
+           round_up(std::max(scratchpad_.get_size(), reorder_scratchpad_.get_size()));
   }
 
   struct State : StepState {
@@ -141,12 +178,55 @@ class ConvStep : public Step {
   std::string what_;
 };
 
-dnnl::convolution_forward::primitive_desc forward_desc(const ConvTensors& t, bool has_bias, const dnnl::primitive_attr& attr) {
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvTensors& t, bool has_bias,
+                                                       const dnnl::primitive_attr& attr) {
   using P = dnnl::convolution_forward;
-  return has_bias ? compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training, algorithm::convolution_direct, t.x, t.kernel_any,
-                                        t.bias, t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
-                  : compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training, algorithm::convolution_direct, t.x, t.kernel_any,
-                                        t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
+  return has_bias ? compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training,
+                                        algorithm::convolution_direct, t.x, t.kernel_any, t.bias,
+                                        t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
+                  : compat::describe<P>(cpu_engine(), attr, prop_kind::forward_training,
+                                        algorithm::convolution_direct, t.x, t.kernel_any, t.y,
+                                        t.strides, t.dilation, t.pad_low, t.pad_high);
+}
+
+dnnl::convolution_backward_data::primitive_desc input_gradient_desc(const ConvTensors& t) {
+  return compat::describe_hinted<dnnl::convolution_backward_data>(
+      cpu_engine(), user_scratchpad(), forward_desc(t, false, {}), algorithm::convolution_direct,
+      t.x, t.kernel_any, t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
+}
+
+dnnl::convolution_backward_weights::primitive_desc kernel_gradient_desc(const ConvTensors& t,
+                                                                        bool has_bias) {
+  using P = dnnl::convolution_backward_weights;
+  const auto hint = forward_desc(t, has_bias, {});
+  return has_bias ? compat::describe_hinted<P>(
+                        cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x,
+                        t.kernel_any, t.bias, t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
+                  : compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint,
+                                               algorithm::convolution_direct, t.x, t.kernel_any,
+                                               t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
+}
+
+/// Name of the kernel oneDNN has for these layouts; "" where it has none.
+std::string kernel_name(Opcode opcode, const ConvTensors& t) {
+  try {
+    switch (opcode) {
+      case Opcode::kConv2d:
+        return forward_desc(t, false, user_scratchpad()).impl_info_str();
+      case Opcode::kConv2dInputGradient:
+        return input_gradient_desc(t).impl_info_str();
+      default:
+        return kernel_gradient_desc(t, false).impl_info_str();
+    }
+  } catch (const dnnl::error&) {
+    return "";
+  }
+}
+
+/// Neither oneDNN's reference loops nor its detour by im2col and a general product.
+bool is_fast(const std::string& kernel) {
+  return !kernel.empty() && kernel.find("ref") == std::string::npos &&
+         kernel.find("gemm") == std::string::npos;
 }
 
 const Node* bias_source(const Lowering& l, const Node& add, int conv_value) {
@@ -155,19 +235,27 @@ const Node* bias_source(const Lowering& l, const Node& add, int conv_value) {
   if (broadcast.opcode != Opcode::kBroadcastInDim) return nullptr;
   const Shape& bias = l.type(broadcast.operands[0]).shape;
   const bool is_channels = bias.rank() == 1 && bias[0] == l.type(conv_value).shape.back() &&
-                           broadcast.as<BroadcastAttrs>().dimensions == Dims{3} && bias[0] == l.type(other).shape.back();
+                           broadcast.as<BroadcastAttrs>().dimensions == Dims{3} &&
+                           bias[0] == l.type(other).shape.back();
   return is_channels ? &broadcast : nullptr;
 }
 
 bool is_fusable_activation(Opcode opcode) {
-  return opcode == Opcode::kRelu || opcode == Opcode::kElu || opcode == Opcode::kTanh || opcode == Opcode::kLogistic;
+  return opcode == Opcode::kRelu || opcode == Opcode::kElu || opcode == Opcode::kTanh ||
+         opcode == Opcode::kLogistic;
 }
 
 void append_activation(dnnl::post_ops& ops, const Node& node) {
   switch (node.opcode) {
-    case Opcode::kRelu: compat::append_eltwise(ops, algorithm::eltwise_relu, 0.0f, 0.0f); return;
-    case Opcode::kTanh: compat::append_eltwise(ops, algorithm::eltwise_tanh, 0.0f, 0.0f); return;
-    case Opcode::kLogistic: compat::append_eltwise(ops, algorithm::eltwise_logistic, 0.0f, 0.0f); return;
+    case Opcode::kRelu:
+      compat::append_eltwise(ops, algorithm::eltwise_relu, 0.0f, 0.0f);
+      return;
+    case Opcode::kTanh:
+      compat::append_eltwise(ops, algorithm::eltwise_tanh, 0.0f, 0.0f);
+      return;
+    case Opcode::kLogistic:
+      compat::append_eltwise(ops, algorithm::eltwise_logistic, 0.0f, 0.0f);
+      return;
     default: {
       const auto& elu = node.as<EluAttrs>();
       compat::append_scaled_elu(ops, static_cast<float>(elu.scale), static_cast<float>(elu.alpha));
@@ -176,7 +264,9 @@ void append_activation(dnnl::post_ops& ops, const Node& node) {
 }
 
 void lower_forward(Lowering& l, const Node& node) {
-  const ConvTensors t = describe(l.type(node.operands[0]).shape, l.type(node.operands[1]).shape, l.type(node.results[0]).shape, node.as<ConvAttrs>());
+  const ConvShapes shapes = shapes_of(l, node);
+  const ConvBlocks blocks = choose_convolution_blocks(l, node);
+  const ConvTensors t = describe(shapes, blocks);
   dnnl::primitive_attr attr = user_scratchpad();
   dnnl::post_ops ops;
   const Node* bias = nullptr;
@@ -189,50 +279,88 @@ void lower_forward(Lowering& l, const Node& node) {
   }
   if (ops.len() > 0) attr.set_post_ops(ops);
   const auto desc = forward_desc(t, bias != nullptr, attr);
-  std::vector<ConvStep::Binding> bindings{{DNNL_ARG_SRC, l.read(node.operands[0]), t.x}};
+  std::vector<ConvStep::Binding> bindings{
+      {DNNL_ARG_SRC, l.read_as(node.operands[0], image_layout(shapes.x, blocks.x)), t.x}};
   if (bias != nullptr) bindings.push_back({DNNL_ARG_BIAS, l.read(bias->operands[0]), t.bias});
   const int kernel = l.read(node.operands[1]);
   bindings.push_back({DNNL_ARG_DST, l.write(result), t.y});
-  l.add(std::make_unique<ConvStep>(fmt::format("conv2d {}", l.type(result).str()), desc, dnnl::convolution_forward(desc), bindings, DNNL_ARG_WEIGHTS,
-                                   kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
+  l.add(std::make_unique<ConvStep>(fmt::format("conv2d {}", l.type(result).str()), desc,
+                                   dnnl::convolution_forward(desc), bindings, DNNL_ARG_WEIGHTS,
+                                   kernel, t.kernel_plain, desc.weights_desc(),
+                                   ConvStep::Reorder::kBefore));
 }
 
 void lower_input_gradient(Lowering& l, const Node& node) {
-  const ConvTensors t = describe(l.type(node.results[0]).shape, l.type(node.operands[1]).shape, l.type(node.operands[0]).shape, node.as<ConvAttrs>());
-  using P = dnnl::convolution_backward_data;
-  const auto desc = compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), forward_desc(t, false, {}), algorithm::convolution_direct, t.x,
-                                               t.kernel_any, t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
-  const int dy = l.read(node.operands[0]), kernel = l.read(node.operands[1]);
-  l.add(std::make_unique<ConvStep>(fmt::format("conv2d_input_gradient {}", l.type(node.results[0]).str()), desc, P(desc),
-                                   std::vector<ConvStep::Binding>{{DNNL_ARG_DIFF_DST, dy, t.y}, {DNNL_ARG_DIFF_SRC, l.write(node.results[0]), t.x}},
-                                   DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
+  const ConvShapes shapes = shapes_of(l, node);
+  const ConvBlocks blocks = choose_convolution_blocks(l, node);
+  const ConvTensors t = describe(shapes, blocks);
+  const auto desc = input_gradient_desc(t);
+  const int dy = l.read_as(node.operands[0], image_layout(shapes.y, blocks.y)),
+            kernel = l.read(node.operands[1]);
+  l.add(std::make_unique<ConvStep>(
+      fmt::format("conv2d_input_gradient {}", l.type(node.results[0]).str()), desc,
+      dnnl::convolution_backward_data(desc),
+      std::vector<ConvStep::Binding>{{DNNL_ARG_DIFF_DST, dy, t.y},
+                                     {DNNL_ARG_DIFF_SRC, l.write(node.results[0]), t.x}},
+      DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
 }
 
 void lower_kernel_gradient(Lowering& l, const Node& node) {
-  const ConvTensors t = describe(l.type(node.operands[0]).shape, l.type(node.results[0]).shape, l.type(node.operands[1]).shape, node.as<ConvAttrs>());
-  using P = dnnl::convolution_backward_weights;
+  const ConvShapes shapes = shapes_of(l, node);
+  const ConvBlocks blocks = choose_convolution_blocks(l, node);
+  const ConvTensors t = describe(shapes, blocks);
   const Node* bias = nullptr;
   for (int id : l.unit().nodes)
     if (l.graph().node(id).opcode == Opcode::kReduceSum) bias = &l.graph().node(id);
-  const auto hint = forward_desc(t, bias != nullptr, {});
-  const auto desc = bias != nullptr
-                        ? compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x, t.kernel_any, t.bias,
-                                                     t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
-                        : compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x, t.kernel_any, t.y,
-                                                     t.strides, t.dilation, t.pad_low, t.pad_high);
-  std::vector<ConvStep::Binding> bindings{{DNNL_ARG_SRC, l.read(node.operands[0]), t.x}, {DNNL_ARG_DIFF_DST, l.read(node.operands[1]), t.y}};
+  const auto desc = kernel_gradient_desc(t, bias != nullptr);
+  std::vector<ConvStep::Binding> bindings{
+      {DNNL_ARG_SRC, l.read_as(node.operands[0], image_layout(shapes.x, blocks.x)), t.x},
+      {DNNL_ARG_DIFF_DST, l.read_as(node.operands[1], image_layout(shapes.y, blocks.y)), t.y}};
   if (bias != nullptr) bindings.push_back({DNNL_ARG_DIFF_BIAS, l.write(bias->results[0]), t.bias});
-  l.add(std::make_unique<ConvStep>(fmt::format("conv2d_kernel_gradient {}", l.type(node.results[0]).str()), desc, P(desc), bindings,
-                                   DNNL_ARG_DIFF_WEIGHTS, l.write(node.results[0]), t.kernel_plain, desc.diff_weights_desc(), ConvStep::Reorder::kAfter));
+  l.add(std::make_unique<ConvStep>(
+      fmt::format("conv2d_kernel_gradient {}", l.type(node.results[0]).str()), desc,
+      dnnl::convolution_backward_weights(desc), bindings, DNNL_ARG_DIFF_WEIGHTS,
+      l.write(node.results[0]), t.kernel_plain, desc.diff_weights_desc(),
+      ConvStep::Reorder::kAfter));
 }
 
 }  // namespace
+
+ConvBlocks choose_convolution_blocks(const Lowering& l, const Node& node) {
+  const ConvShapes shapes = shapes_of(l, node);
+  if (l.type(node.operands[0]).dtype != DType::kF32) return {};
+  const int64_t block = native_block(), groups = shapes.attrs.groups;
+  const auto fits = [&](int64_t channels) {
+    const int64_t in_group = channels / groups;
+    return channels % block == 0 && (in_group % block == 0 || in_group == 1);
+  };
+  const int64_t x = fits(shapes.x[3]) ? block : 0, y = fits(shapes.y[3]) ? block : 0;
+  std::vector<ConvBlocks> candidates{{x, y}};
+  // Few channels, as in a network's first images: channel planes are what the kernels take.
+  if (x == 0 && node.opcode != Opcode::kConv2dInputGradient) candidates.push_back({1, y});
+  candidates.push_back({0, 0});
+  for (const ConvBlocks& blocks : candidates)
+    if (is_fast(kernel_name(node.opcode, describe(shapes, blocks)))) return blocks;
+  return {};
+}
+
+bool awaits_convolution(const Lowering& l, const Node& node) {
+  if (node.opcode != Opcode::kReduceSum || node.as<AxesAttrs>().axes != Dims{0, 1, 2}) return false;
+  const auto& users = l.users(node.operands[0]);
+  return std::any_of(users.begin(), users.end(), [&](int id) {
+    const Node& user = l.graph().node(id);
+    // Images computed before the sum cannot depend on it.
+    return user.opcode == Opcode::kConv2dKernelGradient && user.operands[1] == node.operands[0] &&
+           id > node.id && l.is_free(id) && l.graph().producer(user.operands[0]).id < node.id;
+  });
+}
 
 void absorb_into_convolution(Lowering& l, const Node& node, int unit) {
   if (node.opcode == Opcode::kConv2dKernelGradient) {
     for (int user : l.users(node.operands[1])) {
       const Node& sum = l.graph().node(user);
-      if (sum.opcode == Opcode::kReduceSum && l.is_free(user) && sum.as<AxesAttrs>().axes == Dims{0, 1, 2}) {
+      if (sum.opcode == Opcode::kReduceSum && l.is_free(user) &&
+          sum.as<AxesAttrs>().axes == Dims{0, 1, 2}) {
         l.absorb(user, unit);
         return;
       }
@@ -240,25 +368,35 @@ void absorb_into_convolution(Lowering& l, const Node& node, int unit) {
     return;
   }
   int value = node.results[0];
-  if (const Node* add = l.only_user(value); add && add->opcode == Opcode::kAdd && bias_source(l, *add, value)) {
+  if (const Node* add = l.only_user(value);
+      add && add->opcode == Opcode::kAdd && bias_source(l, *add, value)) {
     l.absorb(add->id, unit);
     value = add->results[0];
   }
-  if (const Node* activation = l.only_user(value); activation && is_fusable_activation(activation->opcode)) l.absorb(activation->id, unit);
+  if (const Node* activation = l.only_user(value);
+      activation && is_fusable_activation(activation->opcode))
+    l.absorb(activation->id, unit);
 }
 
 void lower_convolution(Lowering& l, const Node& node) {
   const TensorType& type = l.type(node.operands[0]);
-  if (type.dtype != DType::kF32) unsupported("cpu", "{} of {} (layer \"{}\")", op_def(node.opcode).mnemonic, type.str(), node.context);
+  if (type.dtype != DType::kF32)
+    unsupported("cpu", "{} of {} (layer \"{}\")", op_def(node.opcode).mnemonic, type.str(),
+                node.context);
   try {
     switch (node.opcode) {
-      case Opcode::kConv2d: lower_forward(l, node); return;
-      case Opcode::kConv2dInputGradient: lower_input_gradient(l, node); return;
-      default: lower_kernel_gradient(l, node);
+      case Opcode::kConv2d:
+        lower_forward(l, node);
+        return;
+      case Opcode::kConv2dInputGradient:
+        lower_input_gradient(l, node);
+        return;
+      default:
+        lower_kernel_gradient(l, node);
     }
   } catch (const dnnl::error& error) {
-    fail(ErrorCode::kInternal, "oneDNN", "{} (status {}) for {} {} (layer \"{}\")", error.what(), static_cast<int>(error.status),
-         op_def(node.opcode).mnemonic, type.str(), node.context);
+    fail(ErrorCode::kInternal, "oneDNN", "{} (status {}) for {} {} (layer \"{}\")", error.what(),
+         static_cast<int>(error.status), op_def(node.opcode).mnemonic, type.str(), node.context);
   }
 }
 

@@ -24,7 +24,8 @@ struct BoxCopy {
   }
 
   void copy(const std::byte* from, std::byte* to, size_t element) const {
-    visit(0, from + from_start * static_cast<int64_t>(element), to + to_start * static_cast<int64_t>(element), element);
+    visit(0, from + from_start * static_cast<int64_t>(element),
+          to + to_start * static_cast<int64_t>(element), element);
   }
 
  private:
@@ -36,17 +37,24 @@ struct BoxCopy {
     const auto from_step = from_strides[axis] * static_cast<int64_t>(element);
     const auto to_step = to_strides[axis] * static_cast<int64_t>(element);
     if (axis + 1 == extents.size() && run == 1 && element == 4) {
-      for (int64_t i = 0; i < extents[axis]; ++i) std::memcpy(to + i * to_step, from + i * from_step, 4);
+      for (int64_t i = 0; i < extents[axis]; ++i)
+        std::memcpy(to + i * to_step, from + i * from_step, 4);
       return;
     }
-    for (int64_t i = 0; i < extents[axis]; ++i) visit(axis + 1, from + i * from_step, to + i * to_step, element);
+    for (int64_t i = 0; i < extents[axis]; ++i)
+      visit(axis + 1, from + i * from_step, to + i * to_step, element);
   }
 };
 
 class BoxStep : public Step {
  public:
-  BoxStep(std::string what, std::vector<BoxCopy> copies, std::vector<int> from, int to, size_t element)
-      : what_(std::move(what)), copies_(std::move(copies)), from_(std::move(from)), to_(to), element_(element) {
+  BoxStep(std::string what, std::vector<BoxCopy> copies, std::vector<int> from, int to,
+          size_t element)
+      : what_(std::move(what)),
+        copies_(std::move(copies)),
+        from_(std::move(from)),
+        to_(to),
+        element_(element) {
     for (BoxCopy& copy : copies_) copy.merge_contiguous();
   }
   /// Before the copies, every element of the result becomes the element in slot `value`.
@@ -55,8 +63,10 @@ class BoxStep : public Step {
   void run(const Frame& frame) const override {
     std::byte* to = frame.slots[to_];
     if (fill_ >= 0)
-      for (int64_t i = 0; i < fill_size_; ++i) std::memcpy(to + static_cast<size_t>(i) * element_, frame.slots[fill_], element_);
-    for (size_t i = 0; i < copies_.size(); ++i) copies_[i].copy(frame.slots[from_[i]], to, element_);
+      for (int64_t i = 0; i < fill_size_; ++i)
+        std::memcpy(to + static_cast<size_t>(i) * element_, frame.slots[fill_], element_);
+    for (size_t i = 0; i < copies_.size(); ++i)
+      copies_[i].copy(frame.slots[from_[i]], to, element_);
   }
   std::string describe() const override { return what_ + " own"; }
 
@@ -72,14 +82,16 @@ class BoxStep : public Step {
 
 BoxCopy transpose_copy(const Shape& from, const Shape& to, const Dims& permutation) {
   BoxCopy copy{to.dims(), {}, to.strides()};
-  for (int64_t axis : permutation) copy.from_strides.push_back(from.strides()[static_cast<size_t>(axis)]);
+  for (int64_t axis : permutation)
+    copy.from_strides.push_back(from.strides()[static_cast<size_t>(axis)]);
   return copy;
 }
 
 BoxCopy broadcast_copy(const Shape& from, const Shape& to, const Dims& dimensions) {
   BoxCopy copy{to.dims(), Dims(static_cast<size_t>(to.rank()), 0), to.strides()};
   for (size_t i = 0; i < dimensions.size(); ++i)
-    if (from[static_cast<int>(i)] != 1) copy.from_strides[static_cast<size_t>(dimensions[i])] = from.strides()[i];
+    if (from[static_cast<int>(i)] != 1)
+      copy.from_strides[static_cast<size_t>(dimensions[i])] = from.strides()[i];
   return copy;
 }
 
@@ -105,17 +117,20 @@ BoxCopy reverse_copy(const Shape& shape, const Dims& axes) {
 BoxCopy pad_copy(const Shape& from, const Shape& to, const PadAttrs& a) {
   BoxCopy copy{from.dims(), from.strides(), to.strides()};
   for (size_t i = 0; i < a.low.size(); ++i) {
-    // Elements that negative padding crops away: skip to the first that stays, stop before the first beyond.
+    // Elements that negative padding crops away: skip to the first that stays, stop before the
+    // first beyond.
     const int64_t step = a.interior[i] + 1;
     const int64_t skip = a.low[i] >= 0 ? 0 : (-a.low[i] + step - 1) / step;
     const int64_t first = a.low[i] + skip * step;
-    const int64_t fits = to[static_cast<int>(i)] <= first ? 0 : (to[static_cast<int>(i)] - first + step - 1) / step;
+    const int64_t fits =
+        to[static_cast<int>(i)] <= first ? 0 : (to[static_cast<int>(i)] - first + step - 1) / step;
     copy.extents[i] = std::max<int64_t>(0, std::min(from[static_cast<int>(i)] - skip, fits));
     copy.from_start += skip * copy.from_strides[i];
     copy.to_start += first * copy.to_strides[i];
     copy.to_strides[i] *= step;
   }
-  if (std::find(copy.extents.begin(), copy.extents.end(), 0) != copy.extents.end()) copy.from_start = copy.to_start = 0;
+  if (std::find(copy.extents.begin(), copy.extents.end(), 0) != copy.extents.end())
+    copy.from_start = copy.to_start = 0;
   return copy;
 }
 
@@ -168,10 +183,18 @@ void lower_movement(Lowering& l, const Node& node) {
   std::vector<int> slots{l.read(node.operands[0])};
   int fill = -1;
   switch (node.opcode) {
-    case Opcode::kTranspose: copies = {transpose_copy(from, to, node.as<TransposeAttrs>().permutation)}; break;
-    case Opcode::kBroadcastInDim: copies = {broadcast_copy(from, to, node.as<BroadcastAttrs>().dimensions)}; break;
-    case Opcode::kSlice: copies = {slice_copy(from, to, node.as<SliceAttrs>())}; break;
-    case Opcode::kReverse: copies = {reverse_copy(from, node.as<AxesAttrs>().axes)}; break;
+    case Opcode::kTranspose:
+      copies = {transpose_copy(from, to, node.as<TransposeAttrs>().permutation)};
+      break;
+    case Opcode::kBroadcastInDim:
+      copies = {broadcast_copy(from, to, node.as<BroadcastAttrs>().dimensions)};
+      break;
+    case Opcode::kSlice:
+      copies = {slice_copy(from, to, node.as<SliceAttrs>())};
+      break;
+    case Opcode::kReverse:
+      copies = {reverse_copy(from, node.as<AxesAttrs>().axes)};
+      break;
     case Opcode::kPad:
       copies = {pad_copy(from, to, node.as<PadAttrs>())};
       fill = l.read(node.operands[1]);
@@ -182,16 +205,19 @@ void lower_movement(Lowering& l, const Node& node) {
       int64_t offset = 0;
       for (int operand : node.operands) {
         const Shape& shape = l.type(operand).shape;
-        copies.push_back({shape.dims(), shape.strides(), to.strides(), 0, offset * to.strides()[axis]});
+        copies.push_back(
+            {shape.dims(), shape.strides(), to.strides(), 0, offset * to.strides()[axis]});
         offset += shape[static_cast<int>(axis)];
         slots.push_back(l.read(operand));
       }
       break;
     }
-    default: unsupported("cpu", "{} (layer \"{}\")", op_def(node.opcode).mnemonic, node.context);
+    default:
+      unsupported("cpu", "{} (layer \"{}\")", op_def(node.opcode).mnemonic, node.context);
   }
-  auto step = std::make_unique<BoxStep>(fmt::format("{} {}", op_def(node.opcode).mnemonic, result.str()), std::move(copies),
-                                        std::move(slots), l.write(node.results[0]), byte_size(result.dtype));
+  auto step = std::make_unique<BoxStep>(
+      fmt::format("{} {}", op_def(node.opcode).mnemonic, result.str()), std::move(copies),
+      std::move(slots), l.write(node.results[0]), byte_size(result.dtype));
   if (fill >= 0) step->fill_with(fill, result.size());
   l.add(std::move(step));
 }

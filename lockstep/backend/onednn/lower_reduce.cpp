@@ -23,7 +23,8 @@ std::optional<Middle> as_middle(const Shape& shape, const Dims& axes) {
 
 class MiddleStep : public Step {
  public:
-  MiddleStep(Middle m, bool is_sum, int from, int to) : m_(m), is_sum_(is_sum), from_(from), to_(to) {}
+  MiddleStep(Middle m, bool is_sum, int from, int to)
+      : m_(m), is_sum_(is_sum), from_(from), to_(to) {}
   void run(const Frame& frame) const override {
     const float* x = frame.at<float>(from_);
     float* y = frame.at<float>(to_);
@@ -33,10 +34,12 @@ class MiddleStep : public Step {
       return;
     }
     for (int64_t i = 0; i < m_.outer; ++i)
-      (is_sum_ ? l.sum_columns : l.max_columns)(x + i * m_.reduced * m_.inner, m_.reduced, m_.inner, y + i * m_.inner);
+      (is_sum_ ? l.sum_columns : l.max_columns)(x + i * m_.reduced * m_.inner, m_.reduced, m_.inner,
+                                                y + i * m_.inner);
   }
   std::string describe() const override {
-    return fmt::format("{} [{},{},{}] own", is_sum_ ? "reduce_sum" : "reduce_max", m_.outer, m_.reduced, m_.inner);
+    return fmt::format("{} [{},{},{}] own", is_sum_ ? "reduce_sum" : "reduce_max", m_.outer,
+                       m_.reduced, m_.inner);
   }
 
  private:
@@ -65,7 +68,9 @@ class ScatteredStep : public Step {
     std::fill_n(y, results_, is_sum_ ? 0.0f : -HUGE_VALF);
     visit(0, x, y);
   }
-  std::string describe() const override { return fmt::format("reduce {} own, scattered axes", shape_.str()); }
+  std::string describe() const override {
+    return fmt::format("reduce {} own, scattered axes", shape_.str());
+  }
 
  private:
   const float* visit(int axis, const float* x, float* y) const {
@@ -101,7 +106,9 @@ class ArgMaxStep : public Step {
         *y++ = static_cast<int32_t>(best);
       }
   }
-  std::string describe() const override { return fmt::format("argmax [{},{},{}] own", m_.outer, m_.reduced, m_.inner); }
+  std::string describe() const override {
+    return fmt::format("argmax [{},{},{}] own", m_.outer, m_.reduced, m_.inner);
+  }
 
  private:
   Middle m_;

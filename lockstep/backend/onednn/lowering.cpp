@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -11,16 +12,15 @@ namespace {
 class CopyStep : public Step {
  public:
   CopyStep(int from, int to, size_t bytes) : from_(from), to_(to), bytes_(bytes) {}
-  void run(const Frame& frame) const override { std::memcpy(frame.slots[to_], frame.slots[from_], bytes_); }
+  void run(const Frame& frame) const override {
+    std::memcpy(frame.slots[to_], frame.slots[from_], bytes_);
+  }
   std::string describe() const override { return fmt::format("copy {} bytes", bytes_); }
 
  private:
   int from_, to_;
   size_t bytes_;
 };
-
-constexpr size_t kAlignment = 64;
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
@@ -52,6 +52,7 @@ void Lowering::run() {
   form_units();
   order_units();
   find_last_uses();
+  choose_layouts();
   for (position_ = 0; position_ < static_cast<int>(order_.size()); ++position_) {
     current_ = order_[static_cast<size_t>(position_)];
     lower_unit();
@@ -73,17 +74,20 @@ void Lowering::find_recovered() {
     if (is_result(y) || users(y).size() != 2) continue;
     for (int user : users(y)) {
       const Node& gradient = graph_.node(user);
-      if (gradient.opcode != Opcode::kEluGradient && gradient.opcode != Opcode::kReluGradient) continue;
+      if (gradient.opcode != Opcode::kEluGradient && gradient.opcode != Opcode::kReluGradient)
+        continue;
       const Node& dropped = graph_.producer(gradient.operands[1]);
-      if (gradient.operands[0] == y && dropped.opcode == Opcode::kDropoutGradient && only_user(gradient.operands[1]) &&
-          dropped.operands[1] == node.results[1] && type(y).shape.without_rows().size() % 16 == 0)
+      if (gradient.operands[0] == y && dropped.opcode == Opcode::kDropoutGradient &&
+          only_user(gradient.operands[1]) && dropped.operands[1] == node.results[1] &&
+          type(y).shape.without_rows().size() % 16 == 0)
         recovered_[y] = node.id;
     }
   }
 }
 
 const Node* Lowering::recovering_dropout(const Node& gradient) const {
-  if (gradient.opcode != Opcode::kEluGradient && gradient.opcode != Opcode::kReluGradient) return nullptr;
+  if (gradient.opcode != Opcode::kEluGradient && gradient.opcode != Opcode::kReluGradient)
+    return nullptr;
   const auto it = recovered_.find(gradient.operands[0]);
   return it == recovered_.end() ? nullptr : &graph_.node(it->second);
 }
@@ -107,34 +111,40 @@ std::optional<BroadcastView> Lowering::broadcast_view(int value) const {
   // Axes of extent 1 in the operand stand for nothing: look at the others alone.
   std::vector<std::pair<int64_t, int64_t>> axes;  // result axis, extent
   for (size_t i = 0; i < attrs.dimensions.size(); ++i)
-    if (from[static_cast<int>(i)] != 1) axes.emplace_back(attrs.dimensions[i], from[static_cast<int>(i)]);
+    if (from[static_cast<int>(i)] != 1)
+      axes.emplace_back(attrs.dimensions[i], from[static_cast<int>(i)]);
   int64_t first = rank, covered = 1;
   while (first > 0 && covered < size) covered *= attrs.shape[static_cast<int>(--first)];
-  if (covered == size && axes.front().first >= first) return BroadcastView{node.operands[0], BroadcastView::Kind::kTiled, size};
+  if (covered == size && axes.front().first >= first)
+    return BroadcastView{node.operands[0], BroadcastView::Kind::kTiled, size};
   int64_t last = 0;
   covered = 1;
   while (last < rank && covered < size) covered *= attrs.shape[static_cast<int>(last++)];
   if (covered == size && axes.back().first < last)
-    return BroadcastView{node.operands[0], BroadcastView::Kind::kRepeated, attrs.shape.size() / size};
+    return BroadcastView{node.operands[0], BroadcastView::Kind::kRepeated,
+                         attrs.shape.size() / size};
   return std::nullopt;
 }
 
 /// A broadcast that only elementwise nodes read is never written out.
 bool Lowering::is_view_only(const Node& node) const {
-  if (node.opcode != Opcode::kBroadcastInDim || is_result(node.results[0]) || !broadcast_view(node.results[0])) return false;
+  if (node.opcode != Opcode::kBroadcastInDim || is_result(node.results[0]) ||
+      !broadcast_view(node.results[0]))
+    return false;
   const auto& all = users(node.results[0]);
-  return std::all_of(all.begin(), all.end(), [&](int user) { return is_pointwise(graph_, graph_.node(user)); });
+  return std::all_of(all.begin(), all.end(),
+                     [&](int user) { return is_pointwise(graph_, graph_.node(user)); });
 }
 
 void Lowering::form_units() {
   for (const Node& node : graph_.nodes()) {
     if (!is_free(node.id) || has_trait(node.opcode, kLeaf)) continue;
-    if (is_view_only(node)) continue;
+    if (is_view_only(node) || awaits_convolution(*this, node)) continue;
     if (is_pointwise(graph_, node)) {
       form_pointwise(node.id);
       continue;
     }
-    units_.push_back({});
+    units_.push_back({{}, false, node.id});
     const int unit = static_cast<int>(units_.size()) - 1;
     absorb(node.id, unit);
     if (node.opcode == Opcode::kConv2d || node.opcode == Opcode::kConv2dKernelGradient)
@@ -157,7 +167,8 @@ bool Lowering::depends(int value, int unit) const {
     if (other >= 0) {
       // The whole other unit must run first: follow all of its operands.
       for (int member : units_[static_cast<size_t>(other)].nodes)
-        for (int operand : graph_.node(member).operands) stack.push_back(graph_.producer(operand).id);
+        for (int operand : graph_.node(member).operands)
+          stack.push_back(graph_.producer(operand).id);
     } else {
       for (int operand : graph_.node(id).operands) stack.push_back(graph_.producer(operand).id);
     }
@@ -171,7 +182,8 @@ void Lowering::form_pointwise(int id) {
   const int64_t size = type(node.results[0]).size();
   const auto effective = [&](int operand) {
     const Node& producer = graph_.producer(operand);
-    return producer.opcode == Opcode::kBroadcastInDim && unit_of_[static_cast<size_t>(producer.id)] < 0
+    return producer.opcode == Opcode::kBroadcastInDim &&
+                   unit_of_[static_cast<size_t>(producer.id)] < 0
                ? producer.operands[0]
                : operand;
   };
@@ -180,10 +192,13 @@ void Lowering::form_pointwise(int id) {
     if (unit < 0 || !units_[static_cast<size_t>(unit)].is_pointwise) continue;
     const int first = units_[static_cast<size_t>(unit)].nodes.front();
     if (type(graph_.node(first).results[0]).size() != size) continue;
-    const bool closes_cycle = std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
-      const int source = effective(operand);
-      return unit_of_[static_cast<size_t>(graph_.producer(source).id)] != unit ? depends(source, unit) : source != operand;
-    });
+    const bool closes_cycle =
+        std::any_of(node.operands.begin(), node.operands.end(), [&](int operand) {
+          const int source = effective(operand);
+          return unit_of_[static_cast<size_t>(graph_.producer(source).id)] != unit
+                     ? depends(source, unit)
+                     : source != operand;
+        });
     if (closes_cycle) continue;
     absorb(id, unit);
     return;
@@ -208,8 +223,10 @@ void Lowering::order_units() {
     };
     for (int id : units_[u].nodes) {
       for (int operand : graph_.node(id).operands) need(operand);
-      // A gradient taken from the dropped value runs after the dropout, and nothing else reads the value.
-      if (const Node* dropout = recovering_dropout(graph_.node(id))) sources.push_back(unit_of_[static_cast<size_t>(dropout->id)]);
+      // A gradient taken from the dropped value runs after the dropout, and nothing else reads the
+      // value.
+      if (const Node* dropout = recovering_dropout(graph_.node(id)))
+        sources.push_back(unit_of_[static_cast<size_t>(dropout->id)]);
     }
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
@@ -217,7 +234,10 @@ void Lowering::order_units() {
     waiting[u] = static_cast<int>(sources.size());
   }
   // Earliest node first: the order the graph was written in, as far as units allow.
-  const auto later = [&](int a, int b) { return units_[static_cast<size_t>(a)].nodes.front() > units_[static_cast<size_t>(b)].nodes.front(); };
+  const auto later = [&](int a, int b) {
+    return units_[static_cast<size_t>(a)].nodes.front() >
+           units_[static_cast<size_t>(b)].nodes.front();
+  };
   std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
   for (size_t u = 0; u < count; ++u)
     if (waiting[u] == 0) ready.push(static_cast<int>(u));
@@ -255,7 +275,8 @@ void Lowering::find_last_uses() {
   for (const auto& [value, dropout] : recovered_) {
     last_unit_[static_cast<size_t>(value)] = -1;
     for (int position = 0; position < end; ++position)
-      if (order_[static_cast<size_t>(position)] == unit_of_[static_cast<size_t>(dropout)]) last_unit_[static_cast<size_t>(value)] = position;
+      if (order_[static_cast<size_t>(position)] == unit_of_[static_cast<size_t>(dropout)])
+        last_unit_[static_cast<size_t>(value)] = position;
   }
 }
 
@@ -264,24 +285,36 @@ void Lowering::lower_unit() {
     lower_pointwise(*this);
     return;
   }
-  const Node& node = graph_.node(unit().nodes.front());
+  const Node& node = graph_.node(unit().head);
   switch (node.opcode) {
-    case Opcode::kReshape: share(node.results[0], node.operands[0]); return;
+    case Opcode::kReshape:
+      share(node.results[0], node.operands[0]);
+      return;
     case Opcode::kConv2d:
     case Opcode::kConv2dInputGradient:
-    case Opcode::kConv2dKernelGradient: lower_convolution(*this, node); return;
-    case Opcode::kDotGeneral: lower_dot(*this, node); return;
-    case Opcode::kDropout: lower_dropout(*this, node); return;
+    case Opcode::kConv2dKernelGradient:
+      lower_convolution(*this, node);
+      return;
+    case Opcode::kDotGeneral:
+      lower_dot(*this, node);
+      return;
+    case Opcode::kDropout:
+      lower_dropout(*this, node);
+      return;
     case Opcode::kSoftmax:
-    case Opcode::kLogSoftmax: lower_rowwise(*this, node); return;
-    default: break;
+    case Opcode::kLogSoftmax:
+      lower_rowwise(*this, node);
+      return;
+    default:
+      break;
   }
   if (has_trait(node.opcode, kMovement)) return lower_movement(*this, node);
   if (has_trait(node.opcode, kReduction)) return lower_reduce(*this, node);
   if (has_trait(node.opcode, kWindow)) return lower_pooling(*this, node);
   if (has_trait(node.opcode, kNormalization)) return lower_normalization(*this, node);
   if (has_trait(node.opcode, kElementwise)) return lower_by_meaning(*this, node);
-  unsupported("cpu", "no lowering of {} (layer \"{}\")", op_def(node.opcode).mnemonic, node.context);
+  unsupported("cpu", "no lowering of {} (layer \"{}\")", op_def(node.opcode).mnemonic,
+              node.context);
 }
 
 // -- memory
@@ -296,9 +329,10 @@ void Lowering::touch(int slot) {
   const int step = static_cast<int>(plan_.steps.size());
   if (s.first_step < 0) s.first_step = step;
   s.last_step = std::max(s.last_step, step);
+  touched_.push_back(slot);
 }
 
-int Lowering::read(int value) {
+int Lowering::main_slot(int value) {
   int& slot = slot_of_[static_cast<size_t>(value)];
   if (slot < 0) {
     const Node& producer = graph_.producer(value);
@@ -330,10 +364,15 @@ int Lowering::write(int value) {
   if (slot >= 0) return slot;
   const auto& results = graph_.results();
   const auto it = std::find(results.begin(), results.end(), value);
-  if (it != results.end())
-    slot = new_slot({Slot::Kind::kOutput, static_cast<int>(it - results.begin()), type(value).size_bytes(), 0, {}});
+  if (it != results.end() && layout(value).is_row_major())
+    slot = new_slot({Slot::Kind::kOutput,
+                     static_cast<int>(it - results.begin()),
+                     type(value).size_bytes(),
+                     0,
+                     {}});
   else
-    slot = new_slot({Slot::Kind::kArena, 0, aligned(std::max<size_t>(type(value).size_bytes(), 1)), 0, {}});
+    slot = new_slot(
+        {Slot::Kind::kArena, 0, aligned(std::max<size_t>(type(value).size_bytes(), 1)), 0, {}});
   touch(slot);
   return slot;
 }
@@ -343,6 +382,8 @@ bool Lowering::write_in_place(int value, int dying) {
   const int slot = slot_of_[static_cast<size_t>(dying)];
   if (slot < 0 || plan_.slots[static_cast<size_t>(slot)].kind != Slot::Kind::kArena) return false;
   if (type(value).size_bytes() != type(dying).size_bytes()) return false;
+  for (const auto& [key, copy] : copies_)
+    if (copy == slot) return false;
   // Every value in this memory must have been read for the last time, by this unit at the latest.
   for (size_t other = 0; other < slot_of_.size(); ++other)
     if (slot_of_[other] == slot && last_unit_[other] > position_) return false;
@@ -352,11 +393,20 @@ bool Lowering::write_in_place(int value, int dying) {
 }
 
 void Lowering::share(int value, int other) {
-  if (is_result(value) && slot_of_[static_cast<size_t>(other)] < 0) read(other);
-  slot_of_[static_cast<size_t>(value)] = read(other);
+  slot_of_[static_cast<size_t>(value)] = read_as(other, layout(value));
 }
 
 void Lowering::add(std::unique_ptr<Step> step) {
+  // Copies made on the way put steps between the first touch of a slot and this step.
+  for (int slot : std::exchange(touched_, {})) {
+    Slot& s = plan_.slots[static_cast<size_t>(slot)];
+    s.last_step = std::max(s.last_step, static_cast<int>(plan_.steps.size()));
+  }
+  add_before(std::move(step));
+}
+
+/// A step that prepares the one being made.
+void Lowering::add_before(std::unique_ptr<Step> step) {
   plan_.scratch_bytes = std::max(plan_.scratch_bytes, step->scratch_bytes());
   plan_.steps.push_back(std::move(step));
 }
@@ -365,11 +415,16 @@ void Lowering::add(std::unique_ptr<Step> step) {
 void Lowering::finish_results() {
   for (size_t i = 0; i < graph_.results().size(); ++i) {
     const int value = graph_.results()[i];
-    const int slot = read(value);
+    const bool is_row_major = layout(value).is_row_major();
+    const int slot = main_slot(value);
     const Slot& s = plan_.slots[static_cast<size_t>(slot)];
     if (s.kind == Slot::Kind::kOutput && s.index == static_cast<int>(i)) continue;
-    const int output = new_slot({Slot::Kind::kOutput, static_cast<int>(i), type(value).size_bytes(), 0, {}});
-    add(std::make_unique<CopyStep>(slot, output, type(value).size_bytes()));
+    const int output =
+        new_slot({Slot::Kind::kOutput, static_cast<int>(i), type(value).size_bytes(), 0, {}});
+    if (is_row_major)
+      add(std::make_unique<CopyStep>(slot, output, type(value).size_bytes()));
+    else
+      write_result(value, output);
   }
 }
 
@@ -379,23 +434,26 @@ void Lowering::plan_arena() {
   for (size_t i = 0; i < plan_.slots.size(); ++i)
     if (plan_.slots[i].kind == Slot::Kind::kArena) order.push_back(static_cast<int>(i));
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return plan_.slots[static_cast<size_t>(a)].size_bytes > plan_.slots[static_cast<size_t>(b)].size_bytes;
+    return plan_.slots[static_cast<size_t>(a)].size_bytes >
+           plan_.slots[static_cast<size_t>(b)].size_bytes;
   });
   std::vector<const Slot*> placed;  // by offset
   for (int index : order) {
     Slot& slot = plan_.slots[static_cast<size_t>(index)];
     size_t offset = 0;
     for (const Slot* other : placed) {
-      const bool overlaps_in_time = other->first_step <= slot.last_step && slot.first_step <= other->last_step;
+      const bool overlaps_in_time =
+          other->first_step <= slot.last_step && slot.first_step <= other->last_step;
       if (!overlaps_in_time) continue;
       if (offset + slot.size_bytes <= other->offset) break;
       offset = std::max(offset, other->offset + other->size_bytes);
     }
     slot.offset = offset;
     plan_.arena_bytes = std::max(plan_.arena_bytes, offset + slot.size_bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &slot,
-                                   [](const Slot* a, const Slot* b) { return a->offset < b->offset; }),
-                  &slot);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &slot,
+                         [](const Slot* a, const Slot* b) { return a->offset < b->offset; }),
+        &slot);
   }
 }
 

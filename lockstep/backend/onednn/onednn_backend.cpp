@@ -20,9 +20,10 @@ class OnednnContext : public ExecutionContext {
  public:
   explicit OnednnContext(const Plan& plan) : arena(plan.arena_bytes), scratch(plan.scratch_bytes) {
     for (const Slot& slot : plan.slots)
-      slots.push_back(slot.kind == Slot::Kind::kArena      ? arena.data() + slot.offset
-                      : slot.kind == Slot::Kind::kConstant ? const_cast<std::byte*>(slot.constant.bytes())
-                                                           : nullptr);
+      slots.push_back(slot.kind == Slot::Kind::kArena ? arena.data() + slot.offset
+                      : slot.kind == Slot::Kind::kConstant
+                          ? const_cast<std::byte*>(slot.constant.bytes())
+                          : nullptr);
     for (const auto& step : plan.steps) states.push_back(step->create_state());
   }
   size_t size_bytes() const override { return arena.size() + scratch.size(); }
@@ -45,20 +46,26 @@ class OnednnExecutable : public Executable {
     }
   }
 
-  std::unique_ptr<ExecutionContext> create_context() const override { return std::make_unique<OnednnContext>(plan_); }
+  std::unique_ptr<ExecutionContext> create_context() const override {
+    return std::make_unique<OnednnContext>(plan_);
+  }
 
-  void run(ExecutionContext& execution_context, std::span<const void* const> inputs, std::span<void* const> outputs) const override {
+  void run(ExecutionContext& execution_context, std::span<const void* const> inputs,
+           std::span<void* const> outputs) const override {
     auto& context = static_cast<OnednnContext&>(execution_context);
     for (const auto& [slot, input] : input_slots_)
-      context.slots[slot] = static_cast<std::byte*>(const_cast<void*>(inputs[static_cast<size_t>(input)]));
-    for (const auto& [slot, output] : output_slots_) context.slots[slot] = static_cast<std::byte*>(outputs[static_cast<size_t>(output)]);
+      context.slots[slot] =
+          static_cast<std::byte*>(const_cast<void*>(inputs[static_cast<size_t>(input)]));
+    for (const auto& [slot, output] : output_slots_)
+      context.slots[slot] = static_cast<std::byte*>(outputs[static_cast<size_t>(output)]);
     if (verbose_level() >= 2) return run_verbose(context);
     for (size_t i = 0; i < plan_.steps.size(); ++i)
       plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
   }
 
   std::string describe() const override {
-    std::string text = fmt::format("{}: arena {} bytes, scratch {} bytes\n", name_, plan_.arena_bytes, plan_.scratch_bytes);
+    std::string text = fmt::format("{}: arena {} bytes, scratch {} bytes\n", name_,
+                                   plan_.arena_bytes, plan_.scratch_bytes);
     for (const auto& step : plan_.steps) text += "  " + step->describe() + "\n";
     return text;
   }
@@ -68,7 +75,8 @@ class OnednnExecutable : public Executable {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const double start = monotonic_seconds();
       plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
-      std::fprintf(stderr, "lockstep,cpu,%s,%.4f\n", plan_.steps[i]->describe().c_str(), (monotonic_seconds() - start) * 1e3);
+      std::fprintf(stderr, "lockstep,cpu,%s,%.4f\n", plan_.steps[i]->describe().c_str(),
+                   (monotonic_seconds() - start) * 1e3);
     }
   }
 
@@ -91,7 +99,8 @@ class OnednnBackend : public Backend {
  public:
   std::string_view kind() const override { return "cpu"; }
 
-  std::unique_ptr<Executable> compile(const Graph& graph, const CompileOptions& options) const override {
+  std::unique_ptr<Executable> compile(const Graph& graph,
+                                      const CompileOptions& options) const override {
     const OneThread one_thread;
     auto executable = std::make_unique<OnednnExecutable>(*simplify(graph), options.name);
     if (verbose_level() >= 1) std::fputs(executable->describe().c_str(), stderr);
@@ -107,13 +116,16 @@ class OnednnBackend : public Backend {
 
   std::string version() const override {
     const dnnl_version_t* v = dnnl_version();
-    return fmt::format("oneDNN {}.{}.{}, vectors {}, oneDNN instruction set {}", v->major, v->minor, v->patch, vector_target_name(),
+    return fmt::format("oneDNN {}.{}.{}, vectors {}, oneDNN instruction set {}", v->major, v->minor,
+                       v->patch, vector_target_name(),
                        static_cast<int>(dnnl::get_effective_cpu_isa()));
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_onednn_backend() { return std::make_unique<OnednnBackend>(); }
+std::unique_ptr<Backend> make_onednn_backend() {
+  return std::make_unique<OnednnBackend>();
+}
 
 }  // namespace lockstep

@@ -15,18 +15,26 @@ namespace {
 constexpr size_t kRegisterBytes = static_cast<size_t>(kPointBlock) * 4;
 constexpr size_t kMaxRefs = 256;
 
-bool is_simple(DType dtype) { return dtype == DType::kF32 || dtype == DType::kS32 || dtype == DType::kBool; }
+bool is_simple(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kS32 || dtype == DType::kBool;
+}
 
 std::optional<PointOp> compare_op(CompareDirection direction, DType dtype) {
   const bool is_int = dtype == DType::kS32;
   if (dtype != DType::kF32 && !is_int) return std::nullopt;
   switch (direction) {
-    case CompareDirection::kEq: return is_int ? PointOp::kIntEq : PointOp::kEq;
-    case CompareDirection::kNe: return is_int ? PointOp::kIntNe : PointOp::kNe;
-    case CompareDirection::kLt: return is_int ? PointOp::kIntLt : PointOp::kLt;
-    case CompareDirection::kLe: return is_int ? PointOp::kIntLe : PointOp::kLe;
-    case CompareDirection::kGt: return is_int ? PointOp::kIntGt : PointOp::kGt;
-    case CompareDirection::kGe: return is_int ? PointOp::kIntGe : PointOp::kGe;
+    case CompareDirection::kEq:
+      return is_int ? PointOp::kIntEq : PointOp::kEq;
+    case CompareDirection::kNe:
+      return is_int ? PointOp::kIntNe : PointOp::kNe;
+    case CompareDirection::kLt:
+      return is_int ? PointOp::kIntLt : PointOp::kLt;
+    case CompareDirection::kLe:
+      return is_int ? PointOp::kIntLe : PointOp::kLe;
+    case CompareDirection::kGt:
+      return is_int ? PointOp::kIntGt : PointOp::kGt;
+    case CompareDirection::kGe:
+      return is_int ? PointOp::kIntGe : PointOp::kGe;
   }
   return std::nullopt;
 }
@@ -41,24 +49,31 @@ std::optional<PointOp> convert_op(DType from, DType to) {
 
 std::optional<PointOp> float_op(Opcode opcode) {
   switch (opcode) {
-#define SAME(Id) \
-  case Opcode::k##Id: return PointOp::k##Id;
-    SAME(Abs) SAME(Negate) SAME(Sign) SAME(Floor) SAME(RoundNearestEven) SAME(Exponential)
-    SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh) SAME(Erf) SAME(Sqrt)
-    SAME(Rsqrt) SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add) SAME(Subtract) SAME(Multiply) SAME(Divide)
-    SAME(Maximum) SAME(Minimum) SAME(Power) SAME(Remainder) SAME(Relu) SAME(ReluGradient) SAME(Elu)
-    SAME(EluGradient) SAME(DropoutGradient)
+#define SAME(Id)      \
+  case Opcode::k##Id: \
+    return PointOp::k##Id;
+    SAME(Abs)
+    SAME(Negate)
+    SAME(Sign) SAME(Floor) SAME(RoundNearestEven) SAME(Exponential) SAME(ExponentialMinusOne)
+        SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh) SAME(Erf) SAME(Sqrt) SAME(Rsqrt)
+            SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add) SAME(Subtract) SAME(Multiply)
+                SAME(Divide) SAME(Maximum) SAME(Minimum) SAME(Power) SAME(Remainder) SAME(Relu)
+                    SAME(ReluGradient) SAME(Elu) SAME(EluGradient) SAME(DropoutGradient)
 #undef SAME
-    default: return std::nullopt;
+                        default : return std::nullopt;
   }
 }
 
 std::optional<PointOp> int_op(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kAdd: return PointOp::kIntAdd;
-    case Opcode::kSubtract: return PointOp::kIntSubtract;
-    case Opcode::kMultiply: return PointOp::kIntMultiply;
-    default: return std::nullopt;
+    case Opcode::kAdd:
+      return PointOp::kIntAdd;
+    case Opcode::kSubtract:
+      return PointOp::kIntSubtract;
+    case Opcode::kMultiply:
+      return PointOp::kIntMultiply;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -67,18 +82,27 @@ std::optional<PointOp> point_op(const Graph& graph, const Node& node) {
   const DType from = graph.type(node.operands[0]).dtype, to = graph.type(node.results[0]).dtype;
   if (!is_simple(from) || !is_simple(to)) return std::nullopt;
   switch (node.opcode) {
-    case Opcode::kCompare: return compare_op(node.as<CompareAttrs>().direction, from);
-    case Opcode::kConvert: return convert_op(from, to);
-    case Opcode::kSelect: return PointOp::kSelect;
-    case Opcode::kAnd: return PointOp::kAnd;
-    case Opcode::kOr: return PointOp::kOr;
-    case Opcode::kNot: return PointOp::kNot;
+    case Opcode::kCompare:
+      return compare_op(node.as<CompareAttrs>().direction, from);
+    case Opcode::kConvert:
+      return convert_op(from, to);
+    case Opcode::kSelect:
+      return PointOp::kSelect;
+    case Opcode::kAnd:
+      return PointOp::kAnd;
+    case Opcode::kOr:
+      return PointOp::kOr;
+    case Opcode::kNot:
+      return PointOp::kNot;
     case Opcode::kDropoutGradient:
       if (graph.type(node.results[0]).shape.without_rows().size() % 16 != 0) return std::nullopt;
       break;
-    default: break;
+    default:
+      break;
   }
-  return from == DType::kS32 ? int_op(node.opcode) : from == DType::kF32 ? float_op(node.opcode) : std::nullopt;
+  return from == DType::kS32   ? int_op(node.opcode)
+         : from == DType::kF32 ? float_op(node.opcode)
+                               : std::nullopt;
 }
 
 std::array<float, 4> params_of(const Node& node) {
@@ -100,10 +124,12 @@ class PointwiseWriter {
     for (const Node* node : nodes) inside_[node->results[0]] = node;
     find_swallowed(nodes);
     program_.size = g_.type(nodes[0]->results[0]).size();
+    layout_ = l_.layout(nodes[0]->results[0]);
     for (const Node* node : nodes) count_reads(*node);
     for (const Node* node : nodes)
       if (!swallowed_.contains(node->id)) write_node(*node);
-    program_.scratch_bytes = broadcast_bytes_ + static_cast<size_t>(program_.registers) * kRegisterBytes;
+    program_.scratch_bytes =
+        broadcast_bytes_ + static_cast<size_t>(program_.registers) * kRegisterBytes;
     program_.text = fmt::format("pointwise[{}] {}", program_.size, program_.text);
     LOCKSTEP_CHECK(program_.refs.size() <= kMaxRefs);
     return std::move(program_);
@@ -172,13 +198,13 @@ class PointwiseWriter {
     if (const auto view = l_.broadcast_view(value); view && is_unwritten(value)) {
       ref = broadcast_ref(*view, dtype);
     } else if (dtype == DType::kU16) {
-      ref = add_ref({PointRef::Kind::kMask, l_.read(value), 0});
+      ref = add_ref({PointRef::Kind::kMask, l_.read_as(value, layout_), 0});
     } else if (dtype == DType::kBool) {
-      const int bytes = add_ref({PointRef::Kind::kStream, l_.read(value), 1});
+      const int bytes = add_ref({PointRef::Kind::kStream, l_.read_as(value, layout_), 1});
       ref = add_ref({PointRef::Kind::kRegister, take_register()});
       emit(PointOp::kBytesToMask, {bytes, bytes, bytes}, ref);
     } else {
-      ref = add_ref({PointRef::Kind::kStream, l_.read(value), 4});
+      ref = add_ref({PointRef::Kind::kStream, l_.read_as(value, layout_), 4});
     }
     return outside_[value] = ref;
   }
@@ -191,11 +217,13 @@ class PointwiseWriter {
 
   int broadcast_ref(const BroadcastView& view, DType dtype) {
     const int slot = view.period == 1 ? l_.read_element(view.source) : l_.read(view.source);
-    if (program_.size == 1 && dtype != DType::kBool) return add_ref({PointRef::Kind::kStream, slot, 4});
+    if (program_.size == 1 && dtype != DType::kBool)
+      return add_ref({PointRef::Kind::kStream, slot, 4});
     const bool is_repeated = view.kind == BroadcastView::Kind::kRepeated;
     const int64_t period = view.period;
     const int64_t length = is_repeated ? kPointBlock : period + kPointBlock;
-    program_.broadcasts.push_back({slot, period, broadcast_bytes_, is_repeated, dtype == DType::kBool});
+    program_.broadcasts.push_back(
+        {slot, period, broadcast_bytes_, is_repeated, dtype == DType::kBool});
     broadcast_bytes_ += (static_cast<size_t>(length) * 4 + 63) / 64 * 64;
     return add_ref({is_repeated ? PointRef::Kind::kRepeated : PointRef::Kind::kTiled,
                     static_cast<int>(program_.broadcasts.size()) - 1});
@@ -235,11 +263,16 @@ class PointwiseWriter {
   void place(int result, const std::vector<int>& dying) {
     for (int operand : dying) {
       const auto it = outside_.find(operand);
-      if (it == outside_.end() || program_.refs[static_cast<size_t>(it->second)].kind != PointRef::Kind::kStream) continue;
-      const bool is_read_again = std::any_of(reads_left_.begin(), reads_left_.end(), [&](const auto& entry) {
-        return entry.second > 0 && l_.same_memory(entry.first, operand);
-      });
-      if (g_.type(operand).dtype != DType::kBool && !is_read_again && l_.write_in_place(result, operand)) return;
+      if (it == outside_.end() ||
+          program_.refs[static_cast<size_t>(it->second)].kind != PointRef::Kind::kStream)
+        continue;
+      const bool is_read_again =
+          std::any_of(reads_left_.begin(), reads_left_.end(), [&](const auto& entry) {
+            return entry.second > 0 && l_.same_memory(entry.first, operand);
+          });
+      if (g_.type(operand).dtype != DType::kBool && !is_read_again &&
+          l_.write_in_place(result, operand))
+        return;
     }
   }
 
@@ -248,9 +281,11 @@ class PointwiseWriter {
       emit(*point_op(g_, node), in, out, params_of(node));
       return;
     }
-    const std::array<float, 4> dropout = params_of(*l_.recovering_dropout(node)), activation = params_of(node);
-    emit(node.opcode == Opcode::kEluGradient ? PointOp::kDropoutEluGradient : PointOp::kDropoutReluGradient, in, out,
-         {dropout[0], dropout[1], activation[0], activation[1]});
+    const std::array<float, 4> dropout = params_of(*l_.recovering_dropout(node)),
+                               activation = params_of(node);
+    emit(node.opcode == Opcode::kEluGradient ? PointOp::kDropoutEluGradient
+                                             : PointOp::kDropoutReluGradient,
+         in, out, {dropout[0], dropout[1], activation[0], activation[1]});
   }
 
   void release(int value) {
@@ -263,6 +298,7 @@ class PointwiseWriter {
 
   Lowering& l_;
   const Graph& g_;
+  Layout layout_;  // of every value of the unit
   PointwiseProgram program_;
   std::map<int, const Node*> inside_;
   std::set<int> swallowed_;
@@ -272,11 +308,13 @@ class PointwiseWriter {
   size_t broadcast_bytes_ = 0;
 };
 
-void fill(const PointBroadcast& b, const std::byte* source, int64_t first, int64_t count, float* to) {
+void fill(const PointBroadcast& b, const std::byte* source, int64_t first, int64_t count,
+          float* to) {
   // Bits are copied; i1 becomes a mask of all ones or zeros.
   auto* words = reinterpret_cast<uint32_t*>(to);
   for (int64_t i = 0; i < count; ++i) {
-    const auto from = static_cast<size_t>(b.is_repeated ? (first + i) / b.period : (first + i) % b.period);
+    const auto from =
+        static_cast<size_t>(b.is_repeated ? (first + i) / b.period : (first + i) % b.period);
     if (b.is_bool)
       words[i] = source[from] != std::byte{0} ? 0xffffffffu : 0;
     else
@@ -296,7 +334,9 @@ void fill_tile(const PointBroadcast& b, const std::byte* source, int64_t size, f
 
 }  // namespace
 
-bool is_pointwise(const Graph& graph, const Node& node) { return point_op(graph, node).has_value(); }
+bool is_pointwise(const Graph& graph, const Node& node) {
+  return point_op(graph, node).has_value();
+}
 
 void lower_pointwise(Lowering& lowering) {
   lowering.add(std::make_unique<PointwiseStep>(PointwiseWriter(lowering).write()));
@@ -307,8 +347,11 @@ PointwiseStep::PointwiseStep(PointwiseProgram program) : program_(std::move(prog
 void PointwiseStep::run(const Frame& frame) const {
   std::byte* const scratch = frame.scratch;
   for (const PointBroadcast& b : program_.broadcasts)
-    if (!b.is_repeated) fill_tile(b, frame.slots[b.slot], program_.size, reinterpret_cast<float*>(scratch + b.scratch_offset));
-  std::byte* const registers = scratch + program_.scratch_bytes - static_cast<size_t>(program_.registers) * kRegisterBytes;
+    if (!b.is_repeated)
+      fill_tile(b, frame.slots[b.slot], program_.size,
+                reinterpret_cast<float*>(scratch + b.scratch_offset));
+  std::byte* const registers =
+      scratch + program_.scratch_bytes - static_cast<size_t>(program_.registers) * kRegisterBytes;
   std::byte* pointers[kMaxRefs];
   const size_t refs = program_.refs.size();
   for (int64_t start = 0; start < program_.size; start += kPointBlock) {
@@ -316,9 +359,15 @@ void PointwiseStep::run(const Frame& frame) const {
     for (size_t r = 0; r < refs; ++r) {
       const PointRef& ref = program_.refs[r];
       switch (ref.kind) {
-        case PointRef::Kind::kRegister: pointers[r] = registers + static_cast<size_t>(ref.index) * kRegisterBytes; break;
-        case PointRef::Kind::kStream: pointers[r] = frame.slots[ref.index] + start * ref.element_bytes; break;
-        case PointRef::Kind::kMask: pointers[r] = frame.slots[ref.index] + start / 16 * 2; break;
+        case PointRef::Kind::kRegister:
+          pointers[r] = registers + static_cast<size_t>(ref.index) * kRegisterBytes;
+          break;
+        case PointRef::Kind::kStream:
+          pointers[r] = frame.slots[ref.index] + start * ref.element_bytes;
+          break;
+        case PointRef::Kind::kMask:
+          pointers[r] = frame.slots[ref.index] + start / 16 * 2;
+          break;
         case PointRef::Kind::kTiled: {
           const PointBroadcast& b = program_.broadcasts[static_cast<size_t>(ref.index)];
           pointers[r] = scratch + b.scratch_offset + (b.period == 1 ? 0 : start % b.period) * 4;

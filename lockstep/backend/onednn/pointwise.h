@@ -1,5 +1,5 @@
-// Chains of elementwise ops as one pass over memory: a list of vector instructions run block by block,
-// intermediate results in registers of one block each, which stay in the first-level cache.
+// Chains of elementwise ops as one pass over memory: a list of vector instructions run block by
+// block, intermediate results in registers of one block each, which stay in the first-level cache.
 #pragma once
 
 #include <array>

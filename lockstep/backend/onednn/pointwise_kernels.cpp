@@ -58,25 +58,34 @@ HWY_INLINE void map2(From from, To to, const void* a, const void* b, void* out, 
   std::memcpy(y + i, ty, (n - i) * 4);
 }
 
-HWY_INLINE VF zero() { return hn::Zero(DF()); }
-HWY_INLINE VF set(float value) { return hn::Set(DF(), value); }
+HWY_INLINE VF zero() {
+  return hn::Zero(DF());
+}
+HWY_INLINE VF set(float value) {
+  return hn::Set(DF(), value);
+}
 template <class M>
 HWY_INLINE VI as_ints(M mask) {
   return hn::VecFromMask(DI(), hn::RebindMask(DI(), mask));
 }
 
 /// x where x is NaN, else y.
-HWY_INLINE VF keep_nan(VF x, VF y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
+HWY_INLINE VF keep_nan(VF x, VF y) {
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
 
 HWY_NOINLINE VF exp_of(VF x) {
   // contrib's Exp is defined up to 104 and answers 0 for NaN.
   const VF y = hn::Exp(DF(), hn::Min(x, set(104.0f)));
   return keep_nan(x, hn::IfThenElse(hn::Gt(x, set(88.72284f)), set(HUGE_VALF), y));
 }
-HWY_INLINE VF expm1_of(VF x) { return keep_nan(x, hn::Expm1(DF(), hn::Min(hn::Max(x, set(-100.0f)), set(88.7f)))); }
+HWY_INLINE VF expm1_of(VF x) {
+  return keep_nan(x, hn::Expm1(DF(), hn::Min(hn::Max(x, set(-100.0f)), set(88.7f))));
+}
 HWY_INLINE VF log_of(VF x) {
   const VF y = hn::Log(DF(), x);
-  const VF edges = hn::IfThenElse(hn::Eq(x, zero()), set(-HUGE_VALF), hn::IfThenElse(hn::Eq(x, set(HUGE_VALF)), x, y));
+  const VF edges = hn::IfThenElse(hn::Eq(x, zero()), set(-HUGE_VALF),
+                                  hn::IfThenElse(hn::Eq(x, set(HUGE_VALF)), x, y));
   return keep_nan(x, hn::IfThenElse(hn::Lt(x, zero()), set(NAN), edges));
 }
 HWY_INLINE VF log1p_of(VF x) {
@@ -90,32 +99,38 @@ HWY_INLINE VF tanh_of(VF x) {
 HWY_INLINE VF erf_of(VF value) {
   const VF x = hn::Min(hn::Max(value, set(-4.0f)), set(4.0f)), s = hn::Mul(x, x);
   VF p = set(-2.72614225801306e-10f);
-  for (float c : {2.77068142495902e-08f, -2.10102402082508e-06f, -5.69250639462346e-05f, -7.34990630326855e-04f,
-                  -2.95459980854025e-03f, -1.60960333262415e-02f})
+  for (float c : {2.77068142495902e-08f, -2.10102402082508e-06f, -5.69250639462346e-05f,
+                  -7.34990630326855e-04f, -2.95459980854025e-03f, -1.60960333262415e-02f})
     p = hn::MulAdd(p, s, set(c));
   VF q = set(-1.45660718464996e-05f);
-  for (float c : {-2.13374055278905e-04f, -1.68282697438203e-03f, -7.37332916720468e-03f, -1.42647390514189e-02f})
+  for (float c : {-2.13374055278905e-04f, -1.68282697438203e-03f, -7.37332916720468e-03f,
+                  -1.42647390514189e-02f})
     q = hn::MulAdd(q, s, set(c));
   return keep_nan(value, hn::Div(hn::Mul(x, p), q));
 }
-HWY_INLINE VF maximum_of(VF a, VF b) { return keep_nan(a, keep_nan(b, hn::Max(a, b))); }
-HWY_INLINE VF minimum_of(VF a, VF b) { return keep_nan(a, keep_nan(b, hn::Min(a, b))); }
+HWY_INLINE VF maximum_of(VF a, VF b) {
+  return keep_nan(a, keep_nan(b, hn::Max(a, b)));
+}
+HWY_INLINE VF minimum_of(VF a, VF b) {
+  return keep_nan(a, keep_nan(b, hn::Min(a, b)));
+}
 HWY_INLINE VF elu_of(VF x, float alpha, float scale) {
-  return hn::IfThenElse(hn::Gt(x, zero()), hn::Mul(x, set(scale)), hn::Mul(expm1_of(x), set(scale * alpha)));
+  return hn::IfThenElse(hn::Gt(x, zero()), hn::Mul(x, set(scale)),
+                        hn::Mul(expm1_of(x), set(scale * alpha)));
 }
 HWY_INLINE VF elu_slope(VF y, float alpha, float scale) {
   return hn::IfThenElse(hn::Gt(y, zero()), set(scale), hn::Add(y, set(scale * alpha)));
 }
 
-#define UNARY(name, expression)                                                               \
-  void name(const float* params, const void* const* in, void* out, size_t n) {                \
-    (void)params;                                                                             \
-    map1(DF(), DF(), in[0], out, n, [&](VF x) HWY_ATTR { return expression; });               \
+#define UNARY(name, expression)                                                 \
+  void name(const float* params, const void* const* in, void* out, size_t n) {  \
+    (void)params;                                                               \
+    map1(DF(), DF(), in[0], out, n, [&](VF x) HWY_ATTR { return expression; }); \
   }
-#define BINARY(name, D, R, V, expression)                                                     \
-  void name(const float* params, const void* const* in, void* out, size_t n) {                \
-    (void)params;                                                                             \
-    map2(D(), R(), in[0], in[1], out, n, [&](V a, V b) HWY_ATTR { return expression; });      \
+#define BINARY(name, D, R, V, expression)                                                \
+  void name(const float* params, const void* const* in, void* out, size_t n) {           \
+    (void)params;                                                                        \
+    map2(D(), R(), in[0], in[1], out, n, [&](V a, V b) HWY_ATTR { return expression; }); \
   }
 
 UNARY(Abs, hn::Abs(x))
@@ -175,7 +190,8 @@ void IntToFloat(const float*, const void* const* in, void* out, size_t n) {
   map1(DI(), DF(), in[0], out, n, [](VI x) HWY_ATTR { return hn::ConvertTo(DF(), x); });
 }
 void MaskToFloat(const float*, const void* const* in, void* out, size_t n) {
-  map1(DI(), DF(), in[0], out, n, [](VI x) HWY_ATTR { return hn::And(hn::BitCast(DF(), x), set(1.0f)); });
+  map1(DI(), DF(), in[0], out, n,
+       [](VI x) HWY_ATTR { return hn::And(hn::BitCast(DF(), x), set(1.0f)); });
 }
 void MaskToInt(const float*, const void* const* in, void* out, size_t n) {
   map1(DI(), DI(), in[0], out, n, [](VI x) HWY_ATTR { return hn::And(x, hn::Set(DI(), 1)); });
@@ -216,12 +232,14 @@ using U64 = hn::RepartitionToWide<U16>;
 HWY_INLINE hn::Mask<D16> bits_mask(uint32_t word) {
   const I16 d;
   const auto bit = hn::Shl(hn::Set(d, 1), hn::Iota(d, 0));
-  return hn::RebindMask(D16(), hn::Ne(hn::And(hn::Set(d, static_cast<int32_t>(word)), bit), hn::Zero(d)));
+  return hn::RebindMask(D16(),
+                        hn::Ne(hn::And(hn::Set(d, static_cast<int32_t>(word)), bit), hn::Zero(d)));
 }
 
 /// out = kept ? f(a, b) : 0, with a and b read 16 at a time; the last 16 may be partly there.
 template <class F>
-HWY_INLINE void masked(const float* a, const float* b, const uint16_t* mask, float* out, size_t n, F f) {
+HWY_INLINE void masked(const float* a, const float* b, const uint16_t* mask, float* out, size_t n,
+                       F f) {
   const D16 d;
   const size_t lanes = hn::Lanes(d);
   alignas(64) float ta[16] = {}, tb[16] = {}, ty[16];
@@ -253,20 +271,22 @@ void DropoutEluGradient(const float* params, const void* const* in, void* out, s
   const D16 d;
   const V16 scale = hn::Set(d, params[0]), keep = hn::Set(d, params[1]);
   const V16 slope = hn::Set(d, params[3]), negative = hn::Set(d, params[2] * params[3]);
-  masked(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<const uint16_t*>(in[2]),
-         static_cast<float*>(out), n, [&](V16 y, V16 g) HWY_ATTR {
-           const auto is_positive = hn::Gt(y, hn::Zero(d));
-           const V16 factor = hn::IfThenElse(is_positive, slope, hn::Add(hn::Mul(y, keep), negative));
-           return hn::Mul(hn::Mul(g, scale), factor);
-         });
+  masked(
+      static_cast<const float*>(in[0]), static_cast<const float*>(in[1]),
+      static_cast<const uint16_t*>(in[2]), static_cast<float*>(out), n, [&](V16 y, V16 g) HWY_ATTR {
+        const auto is_positive = hn::Gt(y, hn::Zero(d));
+        const V16 factor = hn::IfThenElse(is_positive, slope, hn::Add(hn::Mul(y, keep), negative));
+        return hn::Mul(hn::Mul(g, scale), factor);
+      });
 }
 
 void DropoutReluGradient(const float* params, const void* const* in, void* out, size_t n) {
   const D16 d;
   const V16 scale = hn::Set(d, params[0]);
-  masked(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<const uint16_t*>(in[2]),
-         static_cast<float*>(out), n,
-         [&](V16 y, V16 g) HWY_ATTR { return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), hn::Mul(g, scale)); });
+  masked(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]),
+         static_cast<const uint16_t*>(in[2]), static_cast<float*>(out), n,
+         [&](V16 y, V16 g)
+             HWY_ATTR { return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), hn::Mul(g, scale)); });
 }
 
 using V32 = hn::Vec<U16>;
@@ -332,12 +352,15 @@ void Row(const DropoutRow& row) {
     // Elements beyond the row have no bit.
     if (count % 16 != 0) words[used - 1] &= static_cast<uint16_t>((1u << (count % 16)) - 1);
     std::memcpy(row.mask + chunk * 8, words, static_cast<size_t>(used) * 2);
+    if (row.x == nullptr) continue;
     masked(row.x + first, row.x + first, words, row.y + first, static_cast<size_t>(count),
            [&](V16 x, V16) HWY_ATTR { return hn::Mul(x, scale); });
   }
 }
 
-const char* Target() { return hwy::TargetName(HWY_TARGET); }
+const char* Target() {
+  return hwy::TargetName(HWY_TARGET);
+}
 
 PointFn Table(PointOp op) {
   static constexpr PointFn kTable[] = {
@@ -359,9 +382,15 @@ HWY_EXPORT(Table);
 HWY_EXPORT(Target);
 HWY_EXPORT(Row);
 
-PointFn point_function(PointOp op) { return HWY_DYNAMIC_DISPATCH(Table)(op); }
-const char* vector_target_name() { return HWY_DYNAMIC_DISPATCH(Target)(); }
-void dropout_row(const DropoutRow& row) { HWY_DYNAMIC_DISPATCH(Row)(row); }
+PointFn point_function(PointOp op) {
+  return HWY_DYNAMIC_DISPATCH(Table)(op);
+}
+const char* vector_target_name() {
+  return HWY_DYNAMIC_DISPATCH(Target)();
+}
+void dropout_row(const DropoutRow& row) {
+  HWY_DYNAMIC_DISPATCH(Row)(row);
+}
 
 }  // namespace lockstep
 #endif  // HWY_ONCE
