@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "lockstep/data/convert.h"
 #include "lockstep/data/dataset.h"
 
 namespace lockstep {
