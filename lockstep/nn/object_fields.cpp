@@ -86,6 +86,13 @@ void FieldReader::finish() const {
   }
 }
 
+std::vector<std::string> FieldReader::unasked() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config_.items())
+    if (!asked_.contains(key)) keys.push_back(key);
+  return keys;
+}
+
 Json whole_number(double value) {
   if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<int64_t>(value);
   return value;

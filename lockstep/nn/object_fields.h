@@ -48,6 +48,8 @@ class FieldReader {
   const Json* find(std::string_view key);
   /// Throws InvalidArgument naming a field that was never asked for.
   void finish() const;
+  /// Fields that were never asked for.
+  std::vector<std::string> unasked() const;
 
  private:
   const Json& config_;

@@ -21,7 +21,7 @@ struct Variable {
   std::shared_ptr<const Initializer> initializer;
   std::shared_ptr<const Regularizer> regularizer;  // may be null
   std::shared_ptr<const Constraint> constraint;    // may be null
-  HostTensor value;  // empty until initialised or loaded
+  HostTensor value;                                // empty until initialised or loaded
 
   int64_t size() const { return shape.size(); }
 };
