@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -45,6 +46,12 @@ bool sync_folder(const std::filesystem::path& path) {
   return fd.get() >= 0 && ::fsync(fd.get()) == 0;
 }
 
+/// Beside `path`, and no other thread's or process's.
+std::string temporary_name(const std::filesystem::path& path) {
+  static std::atomic<unsigned> count{0};
+  return fmt::format("{}.{}-{}.tmp", path.string(), ::getpid(), count++);
+}
+
 }  // namespace
 
 Bytes read_file(const std::filesystem::path& path, uint64_t max_bytes) {
@@ -60,7 +67,8 @@ Bytes read_file(const std::filesystem::path& path, uint64_t max_bytes) {
   while (done < bytes.size()) {
     const ssize_t got = ::read(fd.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(ErrorCode::kNotFound, path.string(), "cannot be read: {}", std::strerror(errno));
+    if (got < 0)
+      fail(ErrorCode::kNotFound, path.string(), "cannot be read: {}", std::strerror(errno));
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
@@ -69,11 +77,12 @@ Bytes read_file(const std::filesystem::path& path, uint64_t max_bytes) {
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
+  const std::string temporary = temporary_name(path);
   const auto give_up = [&](const char* what) {
     const int reason = errno;
     ::unlink(temporary.c_str());
-    fail(ErrorCode::kInvalidArgument, path.string(), "cannot be {}: {}", what, std::strerror(reason));
+    fail(ErrorCode::kInvalidArgument, path.string(), "cannot be {}: {}", what,
+         std::strerror(reason));
   };
   Descriptor fd(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
   if (fd.get() < 0) give_up("created");

@@ -1,4 +1,5 @@
-// Whole files: read with a bound, written so that a reader sees the old content or the new, never half.
+// Whole files: read with a bound, written so that a reader sees the old content or the new, never
+// half.
 #pragma once
 
 #include <filesystem>

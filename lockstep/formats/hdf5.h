@@ -1,5 +1,5 @@
-// HDF5 files in memory, over libhdf5: the subset that Keras writes. All calls go through one lock, for
-// Debian's libhdf5 is not thread-safe.
+// HDF5 files in memory, over libhdf5: the subset that Keras writes. All calls go through one lock,
+// for Debian's libhdf5 is not thread-safe.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@
 
 namespace lockstep {
 
-/// Reading. Paths have no leading slash: "layers/dense/vars/0".
+/// Reading. Soft and external links are refused (Unsupported), so no other file is ever opened.
+/// Paths have no leading slash: "layers/dense/vars/0".
 class Hdf5Reader {
  public:
   /// `where` names the file in messages. Throws DataLoss when the bytes are no HDF5 file.
@@ -27,12 +28,16 @@ class Hdf5Reader {
   std::vector<std::string> list(std::string_view group) const;
   bool has_group(std::string_view path) const;
   bool has_dataset(std::string_view path) const;
-  /// Any integer or float type, in the nearest type of ours; attribute dtype="bfloat16" marks u16
-  /// data that becomes f32. Throws DataLoss when sizes are implausible for the file, Unsupported for
-  /// other types, external storage and virtual datasets.
+  /// Any integer or float type, in the nearest type of ours that holds it; h5py's bool; attribute
+  /// dtype="bfloat16" marks u16 data that becomes f32. Throws DataLoss when sizes are implausible
+  /// for the file, Unsupported for other types, u8 elements of 2^63 or more, external storage,
+  /// virtual datasets and filters other than gzip, shuffle and fletcher32.
   HostTensor read(std::string_view path) const;
-  /// A text attribute of a group or dataset, if it has it.
+  /// A text attribute of a group or dataset ("" is the root), if it has it.
   std::optional<std::string> text_attribute(std::string_view path, std::string_view name) const;
+  /// A list of texts, also one that Keras cut into attributes name0, name1, ... for its length.
+  std::optional<std::vector<std::string>> text_list_attribute(std::string_view path,
+                                                              std::string_view name) const;
 
  private:
   struct Impl;
@@ -43,11 +48,16 @@ class Hdf5Reader {
 class Hdf5Writer {
  public:
   void add_group(std::string path);
+  /// Throws InvalidArgument when the path was added before. Groups on the way need not be added.
   void add_dataset(std::string path, HostTensor tensor);
+  /// UTF-8 of any length, without zero bytes. `path` is a group or dataset, "" the root.
   void add_text_attribute(const std::string& path, std::string name, std::string text);
+  /// Throws InvalidArgument for paths inside a dataset and attributes of what was not added.
   Bytes finish();
 
  private:
+  void check_parents(const std::string& path) const;
+
   std::map<std::string, std::optional<HostTensor>> objects_;  // groups hold none
   std::map<std::string, std::map<std::string, std::string>> attributes_;
 };

@@ -4,40 +4,51 @@
 #include <bit>
 #include <charconv>
 #include <optional>
+#include <set>
 
 namespace lockstep {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-/// Reads the Python dict literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+/// Reads the Python dict literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3,
+/// 4), }
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
   void parse(NpyHeader& header) {
     expect('{');
-    bool has_descr = false, has_order = false, has_shape = false;
     while (!accept('}')) {
-      const std::string key = quoted();
-      expect(':');
-      if (key == "descr") {
-        skip_space();
-        if (at_ < text_.size() && text_[at_] == '[') unsupported(where_, "structured arrays are not supported");
-        header.descriptor = quoted(), has_descr = true;
-      } else if (key == "fortran_order") {
-        header.is_fortran = boolean(), has_order = true;
-      } else if (key == "shape") {
-        header.type.shape = Shape(tuple()), has_shape = true;
-      } else {
-        bad("an unknown key \"" + key + "\"");
-      }
-      accept(',');
+      parse_entry(header);
+      if (accept(',')) continue;
+      expect('}');
+      break;
     }
-    if (!has_descr || !has_order || !has_shape) bad("descr, fortran_order or shape missing");
+    if (seen_.size() != 3) bad("descr, fortran_order or shape missing");
+    skip_space();
+    if (at_ != text_.size()) bad("nothing may follow the dictionary");
   }
 
  private:
+  void parse_entry(NpyHeader& header) {
+    const std::string key = quoted();
+    expect(':');
+    if (!seen_.insert(key).second) bad("the key \"" + key + "\" twice");
+    if (key == "descr") {
+      skip_space();
+      if (text_.substr(at_).starts_with('['))
+        unsupported(where_, "structured arrays are not supported");
+      header.descriptor = quoted();
+    } else if (key == "fortran_order") {
+      header.is_fortran = boolean();
+    } else if (key == "shape") {
+      header.type.shape = Shape(tuple());
+    } else {
+      bad("an unknown key \"" + key + "\"");
+    }
+  }
+
   [[noreturn]] void bad(const std::string& what) const {
     fail(ErrorCode::kDataLoss, where_, "the .npy header must be NumPy's: {} (byte {})", what, at_);
   }
@@ -66,7 +77,8 @@ class HeaderParser {
   }
   bool boolean() {
     skip_space();
-    for (const auto& [word, value] : {std::pair{std::string_view("True"), true}, std::pair{std::string_view("False"), false}})
+    for (const auto& [word, value] :
+         {std::pair{std::string_view("True"), true}, std::pair{std::string_view("False"), false}})
       if (text_.substr(at_, word.size()) == word) {
         at_ += word.size();
         return value;
@@ -78,18 +90,23 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       int64_t extent = 0;
-      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
-      if (error != std::errc() || extent < 0 || dims.size() >= 32) bad("a tuple of at most 32 extents expected");
+      const auto [end, error] =
+          std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
+      if (error != std::errc() || extent < 0 || dims.size() >= 32)
+        bad("a tuple of at most 32 extents expected");
       dims.push_back(extent);
       at_ = static_cast<size_t>(end - text_.data());
       accept('L');  // Python 2's long integers
-      accept(',');
+      if (accept(',')) continue;
+      expect(')');
+      break;
     }
     return dims;
   }
 
   std::string_view text_, where_;
   size_t at_ = 0;
+  std::set<std::string> seen_;
 };
 
 struct StoredType {
@@ -101,7 +118,8 @@ struct StoredType {
 std::optional<StoredType> stored_type(std::string_view descriptor) {
   if (descriptor.size() < 3) return std::nullopt;
   StoredType type{descriptor[1], 0, descriptor[0] == '>'};
-  const auto [end, error] = std::from_chars(descriptor.data() + 2, descriptor.data() + descriptor.size(), type.bytes);
+  const auto [end, error] =
+      std::from_chars(descriptor.data() + 2, descriptor.data() + descriptor.size(), type.bytes);
   const bool is_known = error == std::errc() && end == descriptor.data() + descriptor.size() &&
                         std::string_view("<>|=").find(descriptor[0]) != std::string_view::npos;
   return is_known ? std::optional(type) : std::nullopt;
@@ -109,7 +127,8 @@ std::optional<StoredType> stored_type(std::string_view descriptor) {
 
 std::optional<DType> delivered_type(const StoredType& type) {
   switch (type.kind) {
-    case 'b': return type.bytes == 1 ? std::optional(DType::kBool) : std::nullopt;
+    case 'b':
+      return type.bytes == 1 ? std::optional(DType::kBool) : std::nullopt;
     case 'f':
       if (type.bytes == 2 || type.bytes == 4) return DType::kF32;
       return type.bytes == 8 ? std::optional(DType::kF64) : std::nullopt;
@@ -119,20 +138,25 @@ std::optional<DType> delivered_type(const StoredType& type) {
     case 'u':
       if (type.bytes == 1) return DType::kU8;
       if (type.bytes == 2) return DType::kU16;
-      return type.bytes == 4 || type.bytes == 8 ? std::optional(DType::kS64) : std::nullopt;
-    default: return std::nullopt;
+      if (type.bytes == 4) return DType::kU32;
+      return type.bytes == 8 ? std::optional(DType::kS64) : std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
 float half_to_float(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 31, mantissa = half & 1023;
-  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f));
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 31,
+                 mantissa = half & 1023;
+  if (exponent == 0)
+    return std::bit_cast<float>(sign |
+                                std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f));
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-/// Element as stored, widened into `to`.
-void convert_element(const StoredType& stored, const char* from, DType dtype, std::byte* to) {
+/// Element as stored, widened into `to`. False when `dtype` cannot hold it.
+bool convert_element(const StoredType& stored, const char* from, DType dtype, std::byte* to) {
   unsigned char raw[8] = {};
   std::memcpy(raw, from, stored.bytes);
   if (stored.is_big_endian) std::reverse(raw, raw + stored.bytes);
@@ -142,13 +166,27 @@ void convert_element(const StoredType& stored, const char* from, DType dtype, st
     const float value = half_to_float(static_cast<uint16_t>(bits));
     std::memcpy(to, &value, 4);
   } else if (stored.kind == 'i' && stored.bytes < 4) {
-    const int32_t value = stored.bytes == 1 ? static_cast<int8_t>(bits) : static_cast<int16_t>(bits);
+    const int32_t value =
+        stored.bytes == 1 ? static_cast<int8_t>(bits) : static_cast<int16_t>(bits);
     std::memcpy(to, &value, 4);
   } else if (dtype == DType::kBool) {
     const bool value = bits != 0;
     std::memcpy(to, &value, 1);
   } else {
     std::memcpy(to, &bits, byte_size(dtype));
+  }
+  return stored.kind != 'u' || dtype != DType::kS64 || bits <= INT64_MAX;
+}
+
+/// Bytes and strides of the shape can be computed: they fit, zero extents left out.
+void check_size(const Shape& shape, std::string_view where) {
+  constexpr uint64_t kMaxElements = uint64_t{1} << 56;
+  uint64_t elements = 1;
+  for (const int64_t extent : shape) {
+    const auto factor = static_cast<uint64_t>(std::max<int64_t>(extent, 1));
+    if (factor > kMaxElements / elements)
+      fail(ErrorCode::kDataLoss, where, "an array of {} is larger than any file", shape.str());
+    elements *= factor;
   }
 }
 
@@ -165,53 +203,61 @@ int64_t row_major_position(const Shape& shape, const Dims& strides, int64_t i) {
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view where) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) fail(ErrorCode::kDataLoss, where, "must begin with NumPy's magic bytes");
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
+  if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic)
+    fail(ErrorCode::kDataLoss, where, "must begin with NumPy's magic bytes");
+  const auto byte = [&](size_t i) {
+    return static_cast<size_t>(static_cast<unsigned char>(bytes[i]));
+  };
   const size_t version = byte(6);
-  if (version < 1 || version > 3) fail(ErrorCode::kDataLoss, where, ".npy version must be 1, 2 or 3: {}", version);
+  if (version < 1 || version > 3)
+    fail(ErrorCode::kDataLoss, where, ".npy version must be 1, 2 or 3: {}", version);
   const size_t start = version == 1 ? 10 : 12;
   if (bytes.size() < start) fail(ErrorCode::kDataLoss, where, "the .npy header ends early");
-  const size_t length = version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
-  if (length > bytes.size() - start) fail(ErrorCode::kDataLoss, where, "the .npy header claims {} bytes, {} are there", length, bytes.size() - start);
+  const size_t length = version == 1 ? byte(8) | byte(9) << 8
+                                     : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (length > bytes.size() - start)
+    fail(ErrorCode::kDataLoss, where, "the .npy header claims {} bytes, {} are there", length,
+         bytes.size() - start);
   NpyHeader header;
   header.data_offset = start + length;
   HeaderParser(bytes.substr(start, length), where).parse(header);
-  if (header.descriptor.find('O') != std::string::npos) unsupported(where, "object arrays are pickled code, which is never run");
+  if (header.descriptor.find('O') != std::string::npos)
+    unsupported(where, "object arrays are pickled code, which is never run");
   const auto stored = stored_type(header.descriptor);
   const auto dtype = stored ? delivered_type(*stored) : std::nullopt;
-  if (!dtype) unsupported(where, "arrays of \"{}\" are not supported: use bool, integers or floats", header.descriptor);
+  if (!dtype)
+    unsupported(where, "arrays of \"{}\" are not supported: use bool, integers or floats",
+                header.descriptor);
   header.type.dtype = *dtype;
+  check_size(header.type.shape, where);
   return header;
 }
 
 HostTensor parse_npy(std::string_view bytes, std::string_view where) {
   const NpyHeader header = parse_npy_header(bytes, where);
   const StoredType stored = *stored_type(header.descriptor);
-  const size_t available = bytes.size() - header.data_offset;
-  uint64_t needed = stored.bytes;
-  const bool is_empty = std::find(header.type.shape.begin(), header.type.shape.end(), 0) != header.type.shape.end();
-  for (int64_t extent : header.type.shape) {
-    if (is_empty) break;
-    if (needed > available / static_cast<uint64_t>(extent)) needed = UINT64_MAX;
-    if (needed == UINT64_MAX) break;
-    needed *= static_cast<uint64_t>(extent);
-  }
-  if (is_empty) needed = 0;
-  if (needed != available)
-    fail(ErrorCode::kDataLoss, where, "an array of {} {} needs {} bytes of data: {} are there", header.descriptor, header.type.shape.str(),
-         needed == UINT64_MAX ? "more" : std::to_string(needed), available);
+  const Shape& shape = header.type.shape;
+  const std::string_view data = bytes.substr(header.data_offset);
+  const uint64_t needed = static_cast<uint64_t>(shape.size()) * stored.bytes;
+  if (needed != data.size())
+    fail(ErrorCode::kDataLoss, where, "an array of {} {} needs {} bytes of data: {} are there",
+         header.descriptor, shape.str(), needed, data.size());
   HostTensor tensor(header.type);
-  const char* data = bytes.data() + header.data_offset;
-  const size_t element = byte_size(header.type.dtype);
-  const bool is_plain = !header.is_fortran && !stored.is_big_endian && stored.bytes == element && header.type.dtype != DType::kBool;
+  const size_t element = byte_size(tensor.dtype());
+  const bool is_checked =
+      tensor.dtype() == DType::kBool || (stored.kind == 'u' && stored.bytes == 8);
+  const bool is_plain =
+      !header.is_fortran && !stored.is_big_endian && stored.bytes == element && !is_checked;
   if (is_plain) {
-    if (available > 0) std::memcpy(tensor.bytes(), data, available);
+    std::copy(data.begin(), data.end(), reinterpret_cast<char*>(tensor.bytes()));
     return tensor;
   }
-  const Dims strides = header.type.shape.strides();
+  const Dims strides = shape.strides();
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    const int64_t to = header.is_fortran ? row_major_position(header.type.shape, strides, i) : i;
-    convert_element(stored, data + static_cast<size_t>(i) * stored.bytes, header.type.dtype, tensor.bytes() + static_cast<size_t>(to) * element);
+    const int64_t to = header.is_fortran ? row_major_position(shape, strides, i) : i;
+    if (!convert_element(stored, data.data() + static_cast<size_t>(i) * stored.bytes,
+                         tensor.dtype(), tensor.bytes() + static_cast<size_t>(to) * element))
+      unsupported(where, "unsigned integers must be below 2^63: element {}", i);
   }
   return tensor;
 }
@@ -221,7 +267,8 @@ Bytes write_npy(const HostTensor& tensor) {
   for (int64_t extent : tensor.shape()) shape += fmt::format("{},", extent) + " ";
   while (shape.ends_with(' ')) shape.pop_back();
   if (tensor.shape().rank() > 1) shape.pop_back();  // (3,) keeps its comma, (3, 4) does not
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", numpy_name(tensor.dtype()), shape);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}",
+                                   numpy_name(tensor.dtype()), shape);
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';
   Bytes bytes(kMagic);
@@ -237,7 +284,9 @@ Bytes write_npy(const HostTensor& tensor) {
 std::vector<std::string> NpzFile::names() const {
   std::vector<std::string> names;
   for (const ZipMember& member : zip_.members()) {
-    if (!member.name.ends_with(".npy")) fail(ErrorCode::kDataLoss, where_, "members of an .npz must be .npy files: \"{}\"", member.name);
+    if (!member.name.ends_with(".npy"))
+      fail(ErrorCode::kDataLoss, where_, "members of an .npz must be .npy files: \"{}\"",
+           member.name);
     names.push_back(member.name.substr(0, member.name.size() - 4));
   }
   return names;

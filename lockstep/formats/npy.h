@@ -12,7 +12,7 @@ namespace lockstep {
 
 /// What a .npy header says. `is_fortran`: stored column-major.
 struct NpyHeader {
-  TensorType type;         // as delivered: f16 as f32, i1/i2/u4/u8 as the next wider type of ours
+  TensorType type;         // as delivered: f16 as f32, i1 and i2 as s32, u8 as s64
   std::string descriptor;  // as stored: "<f8", ">i4", "|b1"
   bool is_fortran = false;
   size_t data_offset = 0;
@@ -22,13 +22,15 @@ struct NpyHeader {
 /// are pickles and are never run) and for types without a place here (complex, strings).
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view where);
 
-/// The array, row-major and native-endian. The data must be exactly as long as the header says.
+/// The array, row-major and native-endian. Throws DataLoss when the data is not exactly as long as
+/// the header says, before any memory is taken; Unsupported for a u8 element of 2^63 or more.
 HostTensor parse_npy(std::string_view bytes, std::string_view where);
 Bytes write_npy(const HostTensor& tensor);
 
 class NpzFile {
  public:
-  NpzFile(Bytes bytes, std::string where) : where_(std::move(where)), zip_(std::move(bytes), where_) {}
+  NpzFile(Bytes bytes, std::string where)
+      : where_(std::move(where)), zip_(std::move(bytes), where_) {}
   /// Array names in the file's order, without ".npy".
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return zip_.contains(std::string(name) + ".npy"); }

@@ -153,7 +153,8 @@ Json layer_config(const Layer& layer) {
   json["dtype"] = float32_policy();
   if (layer.activity_regularizer())
     json["activity_regularizer"] = regularizer_to_config(layer.activity_regularizer());
-  for (const auto& [key, value] : layer.config().items()) json[key] = value;
+  const Json config = layer.config();  // lives through the loop, as items() only refers to it
+  for (const auto& [key, value] : config.items()) json[key] = value;
   return json;
 }
 

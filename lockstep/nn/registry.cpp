@@ -83,7 +83,8 @@ std::string layers_markdown() {
   for (const LayerClass& row : layer_classes()) {
     text += fmt::format("\n## {}\n\n{}.\n\n", row.class_name, row.summary);
     text += "| field | default |\n|---|---|\n";
-    for (const auto& [key, value] : row.defaults().items()) {
+    const Json defaults = row.defaults();
+    for (const auto& [key, value] : defaults.items()) {
       const bool is_object = value.is_object() && value.contains("class_name");
       text += fmt::format("| `{}` | `{}` |\n", key,
                           is_object ? value["class_name"].get<std::string>() : value.dump());

@@ -37,7 +37,7 @@ struct UpdateProgram::Programs {
   std::vector<std::shared_ptr<Executable>> constraints;  // of each variable, or null
 };
 
-struct UpdateProgram::DeviceScratch {
+struct DeviceScratch {
   std::unordered_map<const Executable*, std::unique_ptr<ExecutionContext>> contexts;
   std::vector<AlignedBytes> outputs;
   std::vector<float*> slots;
@@ -344,6 +344,21 @@ void UpdateProgram::load(const std::vector<OptimizerVariable>& saved) {
                     layout_.gradient_offsets[tensors[i].variable],
                 value.bytes(), value.size_bytes());
   }
+}
+
+float variable_penalty(const Backend& backend, const Variable& variable, const VariableSpace& variables) {
+  std::vector<float> sums;
+  for (int64_t begin = 0; begin < variable.size(); begin += kBlock) {
+    const int64_t n = std::min(kBlock, variable.size() - begin);
+    const auto program = backend.compile(*penalty_graph(*variable.regularizer, n), {"penalty"});
+    DeviceScratch scratch;
+    HostTensor unused(DType::kF32, {n});
+    float sum = 0;
+    const float* weight = variables.data() + variables.offset(variable) + begin;
+    scratch.run(*program, {weight, unused.bytes()}, {}, {unused.data<float>().data(), &sum}, {});
+    sums.push_back(sum);
+  }
+  return tree_sum(sums);
 }
 
 }  // namespace lockstep

@@ -12,6 +12,8 @@
 
 namespace lockstep {
 
+struct DeviceScratch;  // contexts and buffers of one device
+
 /// Scalars of one step.
 struct UpdateScalars {
   float learning_rate = 0;
@@ -49,7 +51,6 @@ class UpdateProgram : public ShardedUpdate {
   struct Block;
   struct VariablePlan;
   struct Programs;
-  struct DeviceScratch;
 
   bool needs_norms() const;
   bool is_update_step() const;
@@ -83,5 +84,8 @@ class UpdateProgram : public ShardedUpdate {
   std::vector<float> squares_, penalties_;  // partial sums of each block
   UpdateScalars scalars_;
 };
+
+/// The penalty of one regularised variable's present value: blocks along the tree.
+float variable_penalty(const Backend& backend, const Variable& variable, const VariableSpace& variables);
 
 }  // namespace lockstep

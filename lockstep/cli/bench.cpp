@@ -1,0 +1,106 @@
+// fit's own loop on random data in memory, timed step by step.
+#include <algorithm>
+#include <cstdio>
+
+#include "lockstep/cli/commands.h"
+#include "lockstep/cli/sources.h"
+#include "lockstep/formats/json.h"
+#include "lockstep/tensor/philox.h"
+
+namespace lockstep {
+namespace {
+
+HostTensor random_tensor(const TensorType& type, int64_t classes, uint64_t seed) {
+  HostTensor tensor(type);
+  PhiloxStream stream(philox_key(seed, RandomPurpose::kAugment, "bench"));
+  dispatch(type.dtype, [&]<class T>() {
+    for (T& value : tensor.data<T>()) value = static_cast<T>(is_float(type.dtype) ? stream.uniform() : static_cast<double>(stream.below(static_cast<uint64_t>(classes))));
+  });
+  return tensor;
+}
+
+/// Inputs and targets of the model's shapes; targets are one-hot or class indices.
+DatasetPtr random_data(const Model& model, int64_t samples) {
+  std::vector<ArrayDataset::Array> arrays;
+  const Network& network = *model.network();
+  const std::vector<std::string> inputs = network.input_names(), outputs = network.output_names();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorSpec& spec = network.inputs()[i].spec;
+    if (spec.shape.without_rows().size() < 0) unsupported("bench", "inputs with free axes: \"{}\" is {}", inputs[i], spec.shape.str());
+    arrays.push_back({{Column::Role::kInput, inputs[i], {}, {}}, random_tensor({spec.dtype, spec.shape.without_rows().with_rows(samples)}, 2, i)});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputCompileConfig& compile = model.compile_config().outputs[i];
+    if (!compile.loss) continue;
+    const Shape row = network.outputs()[i].spec.shape.without_rows();
+    const bool is_sparse = compile.loss->target_dtype() == DType::kS32;
+    HostTensor labels = random_tensor({DType::kS32, {samples}}, row.back(), 100 + i);
+    if (is_sparse) {
+      arrays.push_back({{Column::Role::kTarget, outputs[i], {}, {}}, std::move(labels)});
+      continue;
+    }
+    HostTensor rows(DType::kF32, row.with_rows(samples));
+    for (int64_t s = 0; s < samples && row.rank() == 1; ++s)
+      rows.data<float>()[static_cast<size_t>(s * row.back() + labels.data<int32_t>()[static_cast<size_t>(s)])] = 1.0f;
+    arrays.push_back({{Column::Role::kTarget, outputs[i], {}, {}}, std::move(rows)});
+  }
+  return std::make_shared<ArrayDataset>(std::move(arrays));
+}
+
+/// Times each step: the gap between the ends of neighbouring steps, loader and callbacks included.
+class StepTimer : public Callback {
+ public:
+  void on_epoch_begin(TrainingControl&, int64_t) override { last_ = monotonic_seconds(); }
+  void on_train_batch_end(TrainingControl&, int64_t, const Logs&) override {
+    const double now = monotonic_seconds();
+    steps.push_back(now - last_);
+    last_ = now;
+  }
+  std::vector<double> steps;
+
+ private:
+  double last_ = 0;
+};
+
+}  // namespace
+
+int run_bench(const Arguments& a) {
+  Model model = open_model(a.only("MODEL"));
+  if (!model.is_compiled()) invalid_argument("model", "must be compiled to be timed");
+  const int64_t steps = a.integer("steps", 20), warm = 3;
+  FitArguments fit;
+  fit.batch_size = a.integer("batch-size", 256);
+  fit.devices = a.text("devices", "cpu");
+  fit.tower_size = a.integer("tower-size", 0);
+  fit.verbose = 0;
+  const DatasetPtr data = random_data(model, fit.batch_size * 4);
+  fit.epochs = (steps + warm + 3) / 4;
+  const auto timer = std::make_shared<StepTimer>();
+  fit.callbacks = {timer};
+  model.fit(data, fit);
+  std::vector<double> times(timer->steps.begin() + warm, timer->steps.end());
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  const Trainer& trainer = *model.trainer();
+  const PhaseTimes phases = trainer.times();
+  const double per_step = 1e3 / static_cast<double>(timer->steps.size());
+  Json json;
+  json["samples_per_s"] = static_cast<double>(fit.batch_size) / median;
+  json["step_ms"] = median * 1e3;
+  json["batch_size"] = fit.batch_size;
+  json["tower_size"] = trainer.tower_size();
+  json["devices"] = trainer.device_count();
+  json["phases_ms"] = {{"prologue", phases.prologue * per_step}, {"towers", (phases.towers - phases.fold) * per_step}, {"fold", phases.fold * per_step},
+                       {"wait", phases.wait * per_step},         {"reduce", phases.reduce * per_step},                 {"update", phases.update * per_step}};
+  json["working_bytes"] = trainer.working_bytes();
+  if (a.has("json")) {
+    std::printf("%s\n", dump_json(json).c_str());
+    return 0;
+  }
+  std::printf("%.0f samples/s, %.2f ms a step (median of %zu), batch %lld in towers of %lld on %d devices\n", static_cast<double>(fit.batch_size) / median,
+              median * 1e3, times.size(), static_cast<long long>(fit.batch_size), static_cast<long long>(trainer.tower_size()), trainer.device_count());
+  std::printf("ms a step over all devices: %s\n", dump_json(json["phases_ms"]).c_str());
+  return 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#include "lockstep/formats/hdf5_handle.h"
+
+namespace lockstep {
+
+std::unique_lock<std::mutex> hdf5_lock() {
+  static std::mutex mutex;
+  std::unique_lock lock(mutex);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  return lock;
+}
+
+Handle hdf5_bool_type() {
+  Handle type(H5Tenum_create(H5T_STD_I8LE), H5Tclose);
+  const signed char no = 0, yes = 1;
+  H5Tenum_insert(type, "FALSE", &no);
+  H5Tenum_insert(type, "TRUE", &yes);
+  return type;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,133 @@
+// The model as users know it from Keras: compile, fit, evaluate, predict, save.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockstep/data/dataset.h"
+#include "lockstep/formats/npy.h"
+#include "lockstep/io/keras_file.h"
+#include "lockstep/nn/compile_config.h"
+#include "lockstep/nn/network.h"
+#include "lockstep/train/callback.h"
+#include "lockstep/train/trainer.h"
+
+namespace lockstep {
+
+/// A loss by name ("mse") or as an object.
+struct LossSpec {
+  LossSpec(const char* name) : json(name) {}                           // NOLINT: reads as in Keras
+  LossSpec(const std::string& name) : json(name) {}                   // NOLINT
+  LossSpec(const LossPtr& loss) : json(loss_to_config(*loss)) {}      // NOLINT
+  Json json;
+};
+
+/// An optimizer by name ("adam") or as an object.
+struct OptimizerSpec {
+  OptimizerSpec(const char* name) : optimizer(optimizer_from_config(Json(name))) {}  // NOLINT
+  OptimizerSpec(OptimizerPtr object) : optimizer(std::move(object)) {}                // NOLINT
+  OptimizerPtr optimizer;
+};
+
+struct CompileArguments {
+  OptimizerSpec optimizer = "rmsprop";
+  /// One for each output, or one alone.
+  std::vector<LossSpec> loss;
+  std::vector<std::string> metrics;  // of every output
+  std::vector<std::string> weighted_metrics;
+  std::vector<double> loss_weights;
+};
+
+/// What happened, epoch by epoch: history["loss"][0].
+class History {
+ public:
+  void append(const Logs& logs);
+  const std::vector<double>& operator[](const std::string& name) const;
+  const std::vector<std::pair<std::string, std::vector<double>>>& all() const { return values_; }
+  /// Loss of each step, in order.
+  std::vector<double> step_losses;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<double>>> values_;
+};
+
+struct FitArguments {
+  int64_t batch_size = 32;
+  int64_t epochs = 1;
+  int64_t initial_epoch = 0;
+  int64_t steps_per_epoch = -1;  // -1: the whole dataset
+  bool shuffle = true;
+  uint64_t seed = 0;
+  int verbose = -1;  // 0 silent, 1 a progress bar, 2 one line an epoch, -1: 1 on a terminal, else 2
+  std::string devices = "cpu";
+  int64_t tower_size = 0;
+  Placement placement = Placement::kStatic;
+  DatasetPtr validation_data = nullptr;
+  double validation_split = 0;  // the last part of the data, before shuffling
+  std::vector<CallbackPtr> callbacks = {};
+  bool global_batchnorm = false;
+  /// Weight of each class of the (single) output's labels, multiplied into the sample weights.
+  std::map<int64_t, double> class_weight = {};
+  LogSink sink = nullptr;  // where lines go; null: standard output
+  std::function<void(int, int)> before_tower = nullptr;
+};
+
+struct EvaluateArguments {
+  int64_t batch_size = 32;
+  std::string devices = "cpu";
+  int64_t tower_size = 0;
+};
+
+class Model {
+ public:
+  Model(const Tensor& input, const Tensor& output, const std::string& name = "");
+  Model(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const std::string& name = "");
+  explicit Model(NetworkPtr network);
+  /// With weights, compile configuration and optimizer state where the file has them.
+  static Model load(const std::filesystem::path& path);
+  static Model from_file(KerasFile file);
+
+  void compile(const CompileArguments& arguments);
+  void compile(const Json& compile_config);
+  bool is_compiled() const { return compile_.has_value(); }
+
+  History fit(const DatasetPtr& data, const FitArguments& arguments = {});
+  /// Names and values, loss first.
+  Logs evaluate(const DatasetPtr& data, const EvaluateArguments& arguments = {});
+  /// One tensor an output, [samples, ...], under the output's name.
+  std::vector<NamedTensor> predict(const DatasetPtr& data, const EvaluateArguments& arguments = {});
+  /// One step on one batch of arrays; returns its loss and metrics.
+  Logs train_on_batch(const HostTensor& x, const HostTensor& y, const FitArguments& arguments = {});
+
+  /// The .keras file: plain Keras opens it, with weights, optimizer state and compile configuration.
+  void save(const std::filesystem::path& path);
+  void load_weights(const std::filesystem::path& path);
+
+  const NetworkPtr& network() const { return network_; }
+  std::string summary() const { return network_->summary(); }
+  const CompileConfig& compile_config() const { return *compile_; }
+  /// Weights in Keras's order, and set from tensors of the same shapes.
+  std::vector<HostTensor> get_weights();
+  void set_weights(const std::vector<HostTensor>& weights);
+  OptimizerState optimizer_state();
+  /// Of the last fit, for the bench: null before.
+  Trainer* trainer() { return trainer_.get(); }
+
+ private:
+  friend class Fit;
+  void require_compiled(const char* what) const;
+  Trainer& trainer_for(const TrainerOptions& options);
+  void keep_state();
+
+  NetworkPtr network_;
+  std::optional<CompileConfig> compile_;
+  std::optional<OptimizerState> optimizer_state_;
+  std::unique_ptr<Trainer> trainer_;
+  std::string trainer_key_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,121 @@
+// A compiled model on its devices: one step of training, evaluation or prediction at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockstep/backend/devices.h"
+#include "lockstep/towers/tower_runner.h"
+#include "lockstep/train/data_binding.h"
+#include "lockstep/train/update_program.h"
+
+namespace lockstep {
+
+struct TrainerOptions {
+  std::string devices = "cpu";
+  int64_t batch_size = 32;
+  int64_t tower_size = 0;  // 0: auto, from batch size, backend kind and model
+  uint64_t seed = 0;
+  Placement placement = Placement::kStatic;
+  bool global_batchnorm = false;
+  /// Tests: called before each tower with (device, tower).
+  std::function<void(int, int)> before_tower;
+};
+
+/// Sums of metrics over steps, and the row-weighted mean of the steps' losses.
+class MetricTotals {
+ public:
+  void reset();
+  void add(double loss, std::span<const LossEntry> losses, std::span<const double> output_losses,
+           std::span<const MetricEntry> metrics, const float* sums, int64_t rows);
+  double loss() const { return rows_ > 0 ? weighted_loss_ / rows_ : 0; }
+  double output_loss(size_t k) const { return rows_ > 0 ? output_losses_[k] / rows_ : 0; }
+  std::vector<double> results(std::span<const MetricEntry> metrics) const;
+
+ private:
+  double weighted_loss_ = 0, rows_ = 0;
+  std::vector<double> output_losses_, sums_;
+};
+
+class Trainer {
+ public:
+  /// The network is built and has values. What is trainable is captured now. `compile` may be null for
+  /// prediction alone.
+  Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options);
+  ~Trainer();
+
+  /// Prepares for data of this binding; compiles again only when it differs from the last.
+  void bind(const DataBinding& binding);
+  std::vector<WantedColumn> wanted(StepKind kind);
+
+  /// One step; returns the batch's loss with penalties. Batch columns as `wanted(kind)` says.
+  double train_step(const Batch& batch, MetricTotals& totals);
+  double test_step(const Batch& batch, MetricTotals& totals);
+  /// Writes [rows, ...] of each output.
+  void predict_step(const Batch& batch, std::span<void* const> outputs);
+  std::vector<TensorType> output_row_types();
+
+  /// Names as Keras reports them, "loss" first, and their values.
+  std::vector<std::pair<std::string, double>> logs(StepKind kind, const MetricTotals& totals);
+
+  int64_t iterations() const { return iterations_; }
+  double learning_rate() const;
+  /// Overrides the configuration's number until it is set again. Throws when a schedule rules.
+  void set_learning_rate(double value);
+
+  /// Copies weights into the network's variables, as files and get_weights see them.
+  void store_variables();
+  /// Takes up weights that were changed in the network's variables.
+  void load_variables();
+  OptimizerState optimizer_state();
+  /// Throws InvalidArgument naming what does not fit; nothing is changed then.
+  void load_optimizer_state(const OptimizerState& state);
+  /// The optimizer's averages become the weights (use_ema), as at the end of Keras's fit.
+  void finalize_averages();
+
+  const TrainerOptions& options() const { return options_; }
+  int64_t tower_size() const { return tower_size_; }
+  int device_count() const { return team_->size(); }
+  const Backend& backend() const { return *backend_; }
+  PhaseTimes times() const;
+  void reset_times();
+  size_t working_bytes() const;
+  /// A line for the user when devices idle: how many, and which tower size would use them; else "".
+  std::string idle_devices() const;
+
+ private:
+  struct Program;  // one step kind: graph builder, layout, runner
+  TowerGraphSpec graph_spec(StepKind kind) const;
+  Program& program(StepKind kind);
+  void ensure_shapes(Program& program, int64_t rows);
+  void run(Program& program, const Batch& batch, std::span<void* const> outputs, ShardedUpdate* update);
+  void fill_scalars(Program& program, const Batch& batch);
+  void compute_denominators(Program& program, const Batch& batch);
+  double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);
+  float current_penalty();
+  void check_labels(const Program& program, const Batch& batch) const;
+
+  NetworkPtr network_;
+  std::optional<CompileConfig> compile_;
+  TrainerOptions options_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<DeviceTeam> team_;
+  VariableSpace variables_;
+  std::vector<VariablePtr> trainable_;
+  std::optional<DataBinding> binding_;
+  int64_t tower_size_ = 0;
+  std::unique_ptr<Program> programs_[3];
+  std::unique_ptr<UpdateProgram> update_;
+  std::optional<OptimizerState> pending_state_;  // until the first training binding
+  AlignedBytes scalars_;
+  int64_t iterations_ = 0;
+  std::optional<double> learning_rate_;
+  uint64_t penalty_version_ = 0;  // of the variables that penalty_ belongs to
+  float penalty_ = 0;
+};
+
+}  // namespace lockstep
