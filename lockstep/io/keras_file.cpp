@@ -75,6 +75,8 @@ Bytes write_weights(const Network& network, const Json* compile_config, const Op
 void read_weights(const Hdf5Reader& h5, const std::string& where, const Network& network) {
   std::vector<std::pair<VariablePtr, HostTensor>> loaded;
   for (const SavedLayer& saved : saved_layers(network)) {
+    if (!saved.path.empty() && h5.has_group(joined(saved.path, "optimizer")))
+      unsupported(where, "unsupported: the inner model \"{}\" is compiled itself, and its optimizer would be lost", saved.layer->name());
     const auto& variables = saved.layer->variables();
     for (size_t i = 0; i < variables.size(); ++i) {
       const std::string path = variable_path(saved, i);

@@ -76,7 +76,8 @@ class Graph {
     TensorType type;
   };
   std::deque<Node> nodes_;
-  std::vector<ValueInfo> values_;
+  // A deque: types stay where they are while the graph grows, so references to them hold.
+  std::deque<ValueInfo> values_;
   std::vector<int> parameters_, results_;
 };
 

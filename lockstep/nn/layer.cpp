@@ -151,7 +151,8 @@ Json layer_config(const Layer& layer) {
   json["name"] = layer.name();
   json["trainable"] = layer.trainable();
   json["dtype"] = float32_policy();
-  if (layer.activity_regularizer())
+  // ActivityRegularization says l1 and l2 in its own fields.
+  if (layer.activity_regularizer() && layer.class_name() != "ActivityRegularization")
     json["activity_regularizer"] = regularizer_to_config(layer.activity_regularizer());
   const Json config = layer.config();  // lives through the loop, as items() only refers to it
   for (const auto& [key, value] : config.items()) json[key] = value;

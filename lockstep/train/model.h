@@ -26,6 +26,13 @@ struct LossSpec {
   Json json;
 };
 
+/// One loss, or one for each output: `.loss = "mse"` or `.loss = {"mse", "mae"}`.
+struct LossList : std::vector<LossSpec> {
+  using std::vector<LossSpec>::vector;
+  LossList(const char* name) : std::vector<LossSpec>{LossSpec(name)} {}      // NOLINT
+  LossList(const LossPtr& loss) : std::vector<LossSpec>{LossSpec(loss)} {}  // NOLINT
+};
+
 /// An optimizer by name ("adam") or as an object.
 struct OptimizerSpec {
   OptimizerSpec(const char* name) : optimizer(optimizer_from_config(Json(name))) {}  // NOLINT
@@ -36,10 +43,10 @@ struct OptimizerSpec {
 struct CompileArguments {
   OptimizerSpec optimizer = "rmsprop";
   /// One for each output, or one alone.
-  std::vector<LossSpec> loss;
-  std::vector<std::string> metrics;  // of every output
-  std::vector<std::string> weighted_metrics;
-  std::vector<double> loss_weights;
+  LossList loss;
+  std::vector<std::string> metrics = {};  // of every output
+  std::vector<std::string> weighted_metrics = {};
+  std::vector<double> loss_weights = {};
 };
 
 /// What happened, epoch by epoch: history["loss"][0].

@@ -10,6 +10,9 @@
 namespace lockstep {
 namespace {
 
+// A first graph of a few rows tells the layout and, for an automatic tower size, the work of a row.
+constexpr int64_t kProbeRows = 2;
+
 const char* name_of(StepKind kind) {
   switch (kind) {
     case StepKind::kTrain: return "train";
@@ -128,17 +131,10 @@ Trainer::Program& Trainer::program(StepKind kind) {
   if (kind == StepKind::kTrain && !compile_->optimizer) invalid_argument("model", "must be compiled with an optimizer to train");
   program = std::make_unique<Program>();
   program->kind = kind;
-  // A first graph of a few rows tells the layout and, for `auto`, the work of a row.
-  constexpr int64_t kProbeRows = 2;
   TowerGraph probe = build_tower_graph(graph_spec(kind), kProbeRows);
   program->layout = std::move(probe.layout);
   StepLayout& layout = program->layout;
-  if (tower_size_ == 0) {
-    int64_t parameters = 0;
-    for (const VariablePtr& variable : trainable_) parameters += variable->size();
-    const double flops = contraction_flops(*probe.graph) / kProbeRows * (kind == StepKind::kTrain ? 1 : 3);
-    tower_size_ = options_.tower_size > 0 ? options_.tower_size : auto_tower_size(options_.batch_size, backend_->kind(), flops, parameters);
-  }
+  if (tower_size_ == 0) tower_size_ = choose_tower_size(kind, *probe.graph);
   StepPlan plan;
   plan.sums_size = layout.sums_size;
   if (kind == StepKind::kTrain) {
@@ -168,6 +164,18 @@ Trainer::Program& Trainer::program(StepKind kind) {
   program->denominator_values.resize(layout.losses.size());
   program->output_losses.resize(layout.losses.size());
   return *program;
+}
+
+/// The size does not depend on which step comes first: for a compiled model the train step decides.
+int64_t Trainer::choose_tower_size(StepKind kind, const Graph& probe) const {
+  if (options_.tower_size > 0) return options_.tower_size;
+  int64_t parameters = 0;
+  for (const VariablePtr& variable : trainable_) parameters += variable->size();
+  double flops = contraction_flops(probe);
+  const bool has_targets = std::any_of(binding_->targets.begin(), binding_->targets.end(), [](const auto& target) { return target.has_value(); });
+  if (kind != StepKind::kTrain && compile_ && compile_->optimizer && has_targets)
+    flops = contraction_flops(*build_tower_graph(graph_spec(StepKind::kTrain), kProbeRows).graph);
+  return auto_tower_size(options_.batch_size, backend_->kind(), flops / kProbeRows, parameters);
 }
 
 /// Compiles the programs of tower shapes met for the first time, side by side.

@@ -91,6 +91,7 @@ class Trainer {
   struct Program;  // one step kind: graph builder, layout, runner
   TowerGraphSpec graph_spec(StepKind kind) const;
   Program& program(StepKind kind);
+  int64_t choose_tower_size(StepKind kind, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
   void run(Program& program, const Batch& batch, std::span<void* const> outputs, ShardedUpdate* update);
   void fill_scalars(Program& program, const Batch& batch);
