@@ -1,5 +1,8 @@
 #include "lockstep/formats/hdf5_handle.h"
 
+#include <atomic>
+#include <cstdint>
+
 namespace lockstep {
 
 std::unique_lock<std::mutex> hdf5_lock() {
@@ -7,6 +10,11 @@ std::unique_lock<std::mutex> hdf5_lock() {
   std::unique_lock lock(mutex);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   return lock;
+}
+
+std::string hdf5_image_name() {
+  static std::atomic<uint64_t> count{0};
+  return "lockstep-image-" + std::to_string(count++);
 }
 
 Handle hdf5_bool_type() {

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace lockstep {
@@ -11,6 +12,10 @@ namespace lockstep {
 /// Held during every call of libhdf5, whose state is one for the process; also silences its own
 /// error printing.
 std::unique_lock<std::mutex> hdf5_lock();
+
+/// A name no other image has: libhdf5 takes two open images of one name for the same file, and
+/// would answer for the second with the content of the first.
+std::string hdf5_image_name();
 
 /// An HDF5 identifier and the function that closes it.
 class Handle {

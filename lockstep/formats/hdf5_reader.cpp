@@ -3,36 +3,13 @@
 
 #include "lockstep/formats/hdf5.h"
 #include "lockstep/formats/hdf5_handle.h"
+#include "lockstep/formats/hdf5_image.h"
 
 namespace lockstep {
 namespace {
 
 constexpr uint64_t kMaxRatio = 1000;  // of unpacked to packed bytes
 constexpr int kMaxRank = 32;
-
-uint64_t little_endian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  return value;
-}
-
-/// What is wrong with the superblock, or "". libhdf5 trusts much of what stands there.
-std::string superblock_flaw(std::string_view bytes) {
-  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  if (!bytes.starts_with(kSignature)) return "must begin with HDF5's signature";
-  if (bytes.size() < 96) return "is too short for an HDF5 file";
-  const auto version = little_endian(bytes.substr(8, 1));
-  if (version > 3) return fmt::format("HDF5 superblock version must be 0 to 3: {}", version);
-  const size_t widths = version < 2 ? 13 : 9, base = version == 0 ? 24 : version == 1 ? 28 : 12;
-  if (bytes.substr(widths, 2) != "\x08\x08") return "HDF5 addresses and lengths must have 8 bytes";
-  if (little_endian(bytes.substr(base, 8)) != 0) return "the HDF5 data must begin at byte 0";
-  const uint64_t end = little_endian(bytes.substr(base + 16, 8));
-  if (end != bytes.size())
-    return fmt::format("must have {} bytes, as its header says: {}", end, bytes.size());
-  if (version < 2 && little_endian(bytes.substr(base + 24, 8)) != UINT64_MAX)
-    return "HDF5 files of several parts are not read";
-  return "";
-}
 
 struct MemoryType {
   DType dtype;
@@ -127,12 +104,12 @@ struct Hdf5Reader::Impl {
 
   void open(Bytes bytes) {
     file_bytes = bytes.size();
-    const std::string flaw = superblock_flaw(bytes);
+    const std::string flaw = hdf5_image_flaw(bytes);
     if (!flaw.empty()) damaged("{}", flaw);
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_fapl_core(access, 1 << 20, 0);
     H5Pset_file_image(access, bytes.data(), bytes.size());
-    Handle opened(H5Fopen("lockstep-image", H5F_ACC_RDONLY, access), H5Fclose);
+    Handle opened(H5Fopen(hdf5_image_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose);
     if (!opened.is_valid()) damaged("must be a sound HDF5 file: libhdf5 cannot open it");
     file.emplace(std::move(opened));
   }

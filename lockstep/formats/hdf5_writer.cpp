@@ -114,7 +114,8 @@ Bytes Hdf5Writer::finish() {
   const auto lock = hdf5_lock();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access, 1 << 20, 0);
-  const Handle file(H5Fcreate("lockstep-image", H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose);
+  const Handle file(H5Fcreate(hdf5_image_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access),
+                    H5Fclose);
   require(file.is_valid(), "image", "");
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);

@@ -48,7 +48,7 @@ TEST(Npy, WrittenHeadersAreNumPys) {
   // np.lib.format.write_array, version 1.0: the data begins at a multiple of 64.
   const Bytes bytes = write_npy(HostTensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(bytes.substr(0, 10), Bytes("\x93NUMPY\x01\0\x76\0", 10));
-  EXPECT_EQ(bytes.substr(10, 59), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } ");
+  EXPECT_EQ(bytes.substr(10, 59), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
   EXPECT_EQ(bytes[127], '\n');
   EXPECT_EQ(bytes.size(), 128u + 24);
   EXPECT_NE(write_npy(HostTensor::of<float>({1}, {1})).find("'shape': (1,), }"), Bytes::npos);
