@@ -94,6 +94,10 @@ int run_train(const Arguments& a) {
     std::filesystem::create_directories(a.text("run"), error);
     if (error) invalid_argument("--run", "the folder {} cannot be made: {}", a.text("run"), error.message());
   }
+  // Found out before the training, not after it.
+  for (const char* output : {"save", "losses"})
+    if (const auto folder = std::filesystem::path(a.text(output)).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
+      fail(ErrorCode::kNotFound, std::string("--") + output, "the folder {} must exist", folder.string());
   const History history = model.fit(data, fit);
   if (a.has("run")) write_run(a, word, fit, model, history);
   if (a.has("losses")) write_losses(a.text("losses"), history.step_losses);
