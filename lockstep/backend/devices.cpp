@@ -17,7 +17,8 @@ int parse_number(std::string_view text, const std::string& whole) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > kMostDevices)
-    invalid_argument("devices", "numbers must be whole and in [0, {}]: \"{}\" in \"{}\"", kMostDevices, text, whole);
+    invalid_argument("devices", "numbers must be whole and in [0, {}]: \"{}\" in \"{}\"",
+                     kMostDevices, text, whole);
   return value;
 }
 
@@ -29,7 +30,8 @@ std::vector<int> parse_indices(std::string_view list, const std::string& whole) 
     list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
     const size_t dash = item.find('-');
     const int first = parse_number(item.substr(0, dash), whole);
-    const int last = dash == std::string_view::npos ? first : parse_number(item.substr(dash + 1), whole);
+    const int last =
+        dash == std::string_view::npos ? first : parse_number(item.substr(dash + 1), whole);
     if (last < first) invalid_argument("devices", "a range goes up: \"{}\" in \"{}\"", item, whole);
     for (int index = first; index <= last; ++index) indices.push_back(index);
   }
@@ -52,7 +54,8 @@ DeviceSpec parse_devices(const std::string& text) {
   const size_t colon = text.find(':');
   DeviceSpec spec{text.substr(0, colon), 1, {}};
   for (const std::string_view kind : kLater)
-    if (spec.kind == kind) unsupported("devices", "{} devices are not supported yet: use cpu", kind);
+    if (spec.kind == kind)
+      unsupported("devices", "{} devices are not supported yet: use cpu", kind);
   if (spec.kind != "cpu" && spec.kind != "reference")
     invalid_argument("devices", "a device is cpu, cpu:N, cpu:0-3 or reference:N: \"{}\"", text);
   if (colon == std::string::npos) {
@@ -62,11 +65,13 @@ DeviceSpec parse_devices(const std::string& text) {
   const std::string rest = text.substr(colon + 1);
   if (rest.find_first_of(",-") == std::string::npos) {
     spec.count = parse_number(rest, text);
-    if (spec.count == 0) invalid_argument("devices", "{} asks for no device. {}:1 is one device", text, spec.kind);
+    if (spec.count == 0)
+      invalid_argument("devices", "{} asks for no device. {}:1 is one device", text, spec.kind);
     return spec;
   }
   spec.indices = parse_indices(rest, text);
-  if (spec.indices.empty()) invalid_argument("devices", "at least one index expected: \"{}\"", text);
+  if (spec.indices.empty())
+    invalid_argument("devices", "at least one index expected: \"{}\"", text);
   spec.count = static_cast<int>(spec.indices.size());
   return spec;
 }

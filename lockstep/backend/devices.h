@@ -17,8 +17,8 @@ struct DeviceSpec {
   std::vector<int> indices;  // of cores; empty: any
 };
 
-/// `cpu` alone is one device a core of the process's affinity mask. Throws InvalidArgument for what is
-/// no device string (cpu:0 with a hint), Unsupported for kinds without a backend here.
+/// `cpu` alone is one device a core of the process's affinity mask. Throws InvalidArgument for what
+/// is no device string (cpu:0 with a hint), Unsupported for kinds without a backend here.
 DeviceSpec parse_devices(const std::string& text);
 
 /// Every kind of device that exists here, with its number and a description for `lockstep devices`.

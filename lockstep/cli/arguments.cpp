@@ -14,13 +14,16 @@ Arguments::Arguments(std::vector<std::string> words, std::vector<OptionHelp> kno
       continue;
     }
     const size_t equals = words[i].find('=');
-    const std::string name = words[i].substr(2, equals == std::string::npos ? std::string::npos : equals - 2);
-    const auto it = std::find_if(known.begin(), known.end(), [&](const OptionHelp& o) { return o.name == name; });
+    const std::string name =
+        words[i].substr(2, equals == std::string::npos ? std::string::npos : equals - 2);
+    const auto it = std::find_if(known.begin(), known.end(),
+                                 [&](const OptionHelp& o) { return o.name == name; });
     if (it == known.end()) {
       std::vector<std::string> names;
       for (const OptionHelp& option : known) names.push_back(option.name);
       const std::string closest = closest_name(name, names);
-      invalid_argument("--" + name, "is not an option of this command{}", closest.empty() ? "" : ". Did you mean --" + closest + "?");
+      invalid_argument("--" + name, "is not an option of this command{}",
+                       closest.empty() ? "" : ". Did you mean --" + closest + "?");
     }
     if (it->value.empty()) {
       if (equals != std::string::npos) invalid_argument("--" + name, "takes no value");
@@ -46,19 +49,24 @@ int64_t Arguments::integer(const std::string& name, int64_t otherwise) const {
   int64_t value = 0;
   const char* end = it->second.data() + it->second.size();
   const auto [stop, error] = std::from_chars(it->second.data(), end, value);
-  if (error != std::errc() || stop != end) invalid_argument("--" + name, "must be a whole number: \"{}\"", it->second);
+  if (error != std::errc() || stop != end)
+    invalid_argument("--" + name, "must be a whole number: \"{}\"", it->second);
   return value;
 }
 
 std::string Arguments::only(const std::string& what) const {
-  if (positional_.size() != 1) invalid_argument(what, "exactly one is expected: {} came", positional_.size());
+  if (positional_.size() != 1)
+    invalid_argument(what, "exactly one is expected: {} came", positional_.size());
   return positional_[0];
 }
 
 std::string command_help(const Command& command) {
-  std::string text = fmt::format("lockstep {} {}\n  {}\n", command.name, command.usage, command.summary);
+  std::string text =
+      fmt::format("lockstep {} {}\n  {}\n", command.name, command.usage, command.summary);
   for (const OptionHelp& option : command.options)
-    text += fmt::format("  {:<28} {}\n", "--" + option.name + (option.value.empty() ? "" : " " + option.value), option.help);
+    text += fmt::format("  {:<28} {}\n",
+                        "--" + option.name + (option.value.empty() ? "" : " " + option.value),
+                        option.help);
   return text;
 }
 

@@ -12,8 +12,8 @@ struct OptionHelp {
   std::string name, value, help;  // value "" is a flag
 };
 
-/// The words after the command. Throws InvalidArgument for unknown options (with the closest), missing
-/// values, and numbers that are none.
+/// The words after the command. Throws InvalidArgument for unknown options (with the closest),
+/// missing values, and numbers that are none.
 class Arguments {
  public:
   Arguments(std::vector<std::string> words, std::vector<OptionHelp> known);

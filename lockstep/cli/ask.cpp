@@ -27,7 +27,8 @@ std::string needed(const Arguments& a, const std::string& name) {
 int run_evaluate(const Arguments& a) {
   Model model = open_model(a.only("MODEL"));
   if (a.has("weights")) model.load_weights(a.text("weights"));
-  const Logs logs = model.evaluate(open_data(needed(a, "data"), Part::kTest, model), evaluate_arguments(a));
+  const Logs logs =
+      model.evaluate(open_data(needed(a, "data"), Part::kTest, model), evaluate_arguments(a));
   Json json = Json::object();
   for (const auto& [name, value] : logs) {
     std::printf("%s: %.6g\n", name.c_str(), value);
@@ -41,10 +42,12 @@ int run_predict(const Arguments& a) {
   Model model = open_model(a.only("MODEL"));
   if (a.has("weights")) model.load_weights(a.text("weights"));
   const std::string out = needed(a, "out");
-  std::vector<NamedTensor> results = model.predict(open_data(needed(a, "data"), Part::kTest, model), evaluate_arguments(a));
+  std::vector<NamedTensor> results =
+      model.predict(open_data(needed(a, "data"), Part::kTest, model), evaluate_arguments(a));
   for (NamedTensor& result : results) result.name = "predict/" + result.name;
   write_file_atomically(out, write_npz(results));
-  for (const NamedTensor& result : results) std::printf("%s %s\n", result.name.c_str(), result.tensor.type().str().c_str());
+  for (const NamedTensor& result : results)
+    std::printf("%s %s\n", result.name.c_str(), result.tensor.type().str().c_str());
   return 0;
 }
 
@@ -53,13 +56,15 @@ int run_inspect(const Arguments& a) {
   Model model = open_model(word);
   std::fputs(model.summary().c_str(), stdout);
   if (model.is_compiled() && model.compile_config().optimizer)
-    std::printf("optimizer %s, %lld steps done\n", std::string(model.compile_config().optimizer->class_name()).c_str(),
+    std::printf("optimizer %s, %lld steps done\n",
+                std::string(model.compile_config().optimizer->class_name()).c_str(),
                 static_cast<long long>(model.optimizer_state().iterations));
   return 0;
 }
 
 int run_devices(const Arguments&) {
-  for (const DeviceKind& kind : device_kinds()) std::printf("%-10s %d  %s\n", kind.kind.c_str(), kind.count, kind.description.c_str());
+  for (const DeviceKind& kind : device_kinds())
+    std::printf("%-10s %d  %s\n", kind.kind.c_str(), kind.count, kind.description.c_str());
   return 0;
 }
 
@@ -68,7 +73,8 @@ int run_ops(const Arguments& a) {
   for (const OpDef& op : all_ops()) {
     const std::string operands = op.operand_count < 0 ? "any" : std::to_string(op.operand_count);
     const std::string summary(op.summary), mnemonic(op.mnemonic);
-    std::printf(a.has("markdown") ? "| `%s` | %s | %s |\n" : "%-24s %-4s %s\n", mnemonic.c_str(), operands.c_str(), summary.c_str());
+    std::printf(a.has("markdown") ? "| `%s` | %s | %s |\n" : "%-24s %-4s %s\n", mnemonic.c_str(),
+                operands.c_str(), summary.c_str());
   }
   return 0;
 }

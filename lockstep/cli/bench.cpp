@@ -14,7 +14,10 @@ HostTensor random_tensor(const TensorType& type, int64_t classes, uint64_t seed)
   HostTensor tensor(type);
   PhiloxStream stream(philox_key(seed, RandomPurpose::kAugment, "bench"));
   dispatch(type.dtype, [&]<class T>() {
-    for (T& value : tensor.data<T>()) value = static_cast<T>(is_float(type.dtype) ? stream.uniform() : static_cast<double>(stream.below(static_cast<uint64_t>(classes))));
+    for (T& value : tensor.data<T>())
+      value = static_cast<T>(
+          is_float(type.dtype) ? stream.uniform()
+                               : static_cast<double>(stream.below(static_cast<uint64_t>(classes))));
   });
   return tensor;
 }
@@ -26,8 +29,11 @@ DatasetPtr random_data(const Model& model, int64_t samples) {
   const std::vector<std::string> inputs = network.input_names(), outputs = network.output_names();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorSpec& spec = network.inputs()[i].spec;
-    if (spec.shape.without_rows().size() < 0) unsupported("bench", "inputs with free axes: \"{}\" is {}", inputs[i], spec.shape.str());
-    arrays.push_back({{Column::Role::kInput, inputs[i], {}, {}}, random_tensor({spec.dtype, spec.shape.without_rows().with_rows(samples)}, 2, i)});
+    if (spec.shape.without_rows().size() < 0)
+      unsupported("bench", "inputs with free axes: \"{}\" is {}", inputs[i], spec.shape.str());
+    arrays.push_back(
+        {{Column::Role::kInput, inputs[i], {}, {}},
+         random_tensor({spec.dtype, spec.shape.without_rows().with_rows(samples)}, 2, i)});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputCompileConfig& compile = model.compile_config().outputs[i];
@@ -41,7 +47,8 @@ DatasetPtr random_data(const Model& model, int64_t samples) {
     }
     HostTensor rows(DType::kF32, row.with_rows(samples));
     for (int64_t s = 0; s < samples && row.rank() == 1; ++s)
-      rows.data<float>()[static_cast<size_t>(s * row.back() + labels.data<int32_t>()[static_cast<size_t>(s)])] = 1.0f;
+      rows.data<float>()[static_cast<size_t>(
+          s * row.back() + labels.data<int32_t>()[static_cast<size_t>(s)])] = 1.0f;
     arrays.push_back({{Column::Role::kTarget, outputs[i], {}, {}}, std::move(rows)});
   }
   return std::make_shared<ArrayDataset>(std::move(arrays));
@@ -90,15 +97,23 @@ int run_bench(const Arguments& a) {
   json["batch_size"] = fit.batch_size;
   json["tower_size"] = trainer.tower_size();
   json["devices"] = trainer.device_count();
-  json["phases_ms"] = {{"prologue", phases.prologue * per_step}, {"towers", (phases.towers - phases.fold) * per_step}, {"fold", phases.fold * per_step},
-                       {"wait", phases.wait * per_step},         {"reduce", phases.reduce * per_step},                 {"update", phases.update * per_step}};
+  json["phases_ms"] = {{"prologue", phases.prologue * per_step},
+                       {"towers", (phases.towers - phases.fold) * per_step},
+                       {"fold", phases.fold * per_step},
+                       {"wait", phases.wait * per_step},
+                       {"reduce", phases.reduce * per_step},
+                       {"update", phases.update * per_step}};
   json["working_bytes"] = trainer.working_bytes();
   if (a.has("json")) {
     std::printf("%s\n", dump_json(json).c_str());
     return 0;
   }
-  std::printf("%.0f samples/s, %.2f ms a step (median of %zu), batch %lld in towers of %lld on %d devices\n", static_cast<double>(fit.batch_size) / median,
-              median * 1e3, times.size(), static_cast<long long>(fit.batch_size), static_cast<long long>(trainer.tower_size()), trainer.device_count());
+  std::printf(
+      "%.0f samples/s, %.2f ms a step (median of %zu), batch %lld in towers of %lld on %d "
+      "devices\n",
+      static_cast<double>(fit.batch_size) / median, median * 1e3, times.size(),
+      static_cast<long long>(fit.batch_size), static_cast<long long>(trainer.tower_size()),
+      trainer.device_count());
   std::printf("ms a step over all devices: %s\n", dump_json(json["phases_ms"]).c_str());
   return 0;
 }

@@ -3,28 +3,62 @@
 namespace lockstep {
 
 const std::vector<Command>& commands() {
-  static const OptionHelp kDevices{"devices", "SPEC", "cpu (a device a core), cpu:N, cpu:0-3, reference:N"};
+  static const OptionHelp kDevices{"devices", "SPEC",
+                                   "cpu (a device a core), cpu:N, cpu:0-3, reference:N"};
   static const OptionHelp kBatch{"batch-size", "N", "samples of one step (32)"};
   static const OptionHelp kTower{"tower-size", "N", "rows of a tower (from batch size and model)"};
   static const OptionHelp kData{"data", "SOURCE", "fashion-mnist | idx:DIR | FILE.npz"};
-  static const OptionHelp kWeights{"weights", "FILE", ".keras or .weights.h5 to load over the model's"};
+  static const OptionHelp kWeights{"weights", "FILE",
+                                   ".keras or .weights.h5 to load over the model's"};
   static const std::vector<Command> all = {
-      {"train", "MODEL --data SOURCE [options]", "trains a .keras or .json model, or zoo:NAME",
-       {kData, {"validation", "SOURCE", "data to evaluate on after each epoch"}, kBatch, {"epochs", "N", "passes over the data (1)"}, kDevices, kTower,
-        {"shuffle", "on|off", "a new order each epoch (on)"}, {"seed", "N", "of order, dropout and first weights (0)"},
-        {"precision", "float32", "the only one so far"}, {"run", "DIR", "folder for run.json and history.csv"}, {"resume", "", "not supported yet"},
-        {"checkpoint-every", "STEPS", "not supported yet"}, {"keep", "N", "not supported yet"}, {"save", "OUT.keras", "the trained model"},
-        {"losses", "FILE", "the loss of each step: .npy, .json or text"}, {"optimizer", "NAME", "instead of the file's"},
-        {"loss", "NAME", "instead of the file's"}, {"metrics", "A,B", "instead of the file's"}, kWeights,
-        {"steps-per-epoch", "N", "fewer steps than the data has"}, {"initial-epoch", "N", "first epoch's number (0)"},
+      {"train",
+       "MODEL --data SOURCE [options]",
+       "trains a .keras or .json model, or zoo:NAME",
+       {kData,
+        {"validation", "SOURCE", "data to evaluate on after each epoch"},
+        kBatch,
+        {"epochs", "N", "passes over the data (1)"},
+        kDevices,
+        kTower,
+        {"shuffle", "on|off", "a new order each epoch (on)"},
+        {"seed", "N", "of order, dropout and first weights (0)"},
+        {"precision", "float32", "the only one so far"},
+        {"run", "DIR", "folder for run.json and history.csv"},
+        {"resume", "", "not supported yet"},
+        {"checkpoint-every", "STEPS", "not supported yet"},
+        {"keep", "N", "not supported yet"},
+        {"save", "OUT.keras", "the trained model"},
+        {"losses", "FILE", "the loss of each step: .npy, .json or text"},
+        {"optimizer", "NAME", "instead of the file's"},
+        {"loss", "NAME", "instead of the file's"},
+        {"metrics", "A,B", "instead of the file's"},
+        kWeights,
+        {"steps-per-epoch", "N", "fewer steps than the data has"},
+        {"initial-epoch", "N", "first epoch's number (0)"},
         {"batchnorm", "tower|global", "statistics of the tower (default) or of the whole batch"}},
        run_train},
-      {"evaluate", "MODEL --data SOURCE", "loss and metrics on data", {kData, kBatch, kDevices, kTower, kWeights, {"out", "FILE.json", "the numbers"}}, run_evaluate},
-      {"predict", "MODEL --data SOURCE --out OUT.npz", "outputs for data", {kData, kBatch, kDevices, kTower, kWeights, {"out", "OUT.npz", "predict/<output>"}}, run_predict},
+      {"evaluate",
+       "MODEL --data SOURCE",
+       "loss and metrics on data",
+       {kData, kBatch, kDevices, kTower, kWeights, {"out", "FILE.json", "the numbers"}},
+       run_evaluate},
+      {"predict",
+       "MODEL --data SOURCE --out OUT.npz",
+       "outputs for data",
+       {kData, kBatch, kDevices, kTower, kWeights, {"out", "OUT.npz", "predict/<output>"}},
+       run_predict},
       {"inspect", "MODEL", "layers, shapes and parameters", {}, run_inspect},
       {"devices", "", "what can run towers here", {}, run_devices},
       {"ops", "", "every op of the graph", {{"markdown", "", "as a table"}}, run_ops},
-      {"bench", "MODEL", "training speed on random data", {kBatch, kDevices, kTower, {"steps", "N", "timed steps (20)"}, {"json", "", "one line of JSON"}}, run_bench},
+      {"bench",
+       "MODEL",
+       "training speed on random data",
+       {kBatch,
+        kDevices,
+        kTower,
+        {"steps", "N", "timed steps (20)"},
+        {"json", "", "one line of JSON"}},
+       run_bench},
   };
   return all;
 }

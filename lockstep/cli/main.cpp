@@ -11,7 +11,8 @@ namespace {
 
 void print_overview() {
   std::printf("lockstep COMMAND ...   (lockstep COMMAND --help is the manual)\n");
-  for (const Command& command : commands()) std::printf("  %-10s %s\n", command.name.c_str(), command.summary.c_str());
+  for (const Command& command : commands())
+    std::printf("  %-10s %s\n", command.name.c_str(), command.summary.c_str());
 }
 
 int run(std::vector<std::string> words) {
@@ -32,7 +33,8 @@ int run(std::vector<std::string> words) {
     return command.run(Arguments(std::move(words), command.options));
   }
   const std::string closest = closest_name(words[0], names);
-  invalid_argument("lockstep", "there is no command \"{}\"{}", words[0], closest.empty() ? "" : ". Did you mean " + closest + "?");
+  invalid_argument("lockstep", "there is no command \"{}\"{}", words[0],
+                   closest.empty() ? "" : ". Did you mean " + closest + "?");
 }
 
 }  // namespace

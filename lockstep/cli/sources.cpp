@@ -20,16 +20,19 @@ Model open_model(const std::string& word) {
 DatasetPtr open_data(const std::string& word, Part part, const Model& model) {
   DatasetPtr data = open_source(word, part);
   const bool has_images = word == "fashion-mnist" || word.starts_with("idx:");
-  if (!has_images || !model.is_compiled() || model.compile_config().outputs.size() != 1) return data;
+  if (!has_images || !model.is_compiled() || model.compile_config().outputs.size() != 1)
+    return data;
   const LossPtr& loss = model.compile_config().outputs[0].loss;
   const Shape& output = model.network()->outputs()[0].spec.shape;
-  if (!loss || loss->target_dtype() != DType::kF32 || output.rank() != 2 || output.back() == 1) return data;
+  if (!loss || loss->target_dtype() != DType::kF32 || output.rank() != 2 || output.back() == 1)
+    return data;
   return one_hot_targets(data, output.back());
 }
 
 void write_losses(const std::string& path, const std::vector<double>& losses) {
   if (path.ends_with(".npy")) {
-    write_file_atomically(path, write_npy(HostTensor::from<double>({static_cast<int64_t>(losses.size())}, std::span(losses))));
+    write_file_atomically(path, write_npy(HostTensor::from<double>(
+                                    {static_cast<int64_t>(losses.size())}, std::span(losses))));
     return;
   }
   if (path.ends_with(".json")) {

@@ -11,7 +11,8 @@ namespace lockstep {
 /// A .keras or .json file, or zoo:NAME.
 Model open_model(const std::string& word);
 
-/// A source whose integer labels are made one-hot where the model's loss wants rows (image sources).
+/// A source whose integer labels are made one-hot where the model's loss wants rows (image
+/// sources).
 DatasetPtr open_data(const std::string& word, Part part, const Model& model);
 
 /// Text of --losses: .npy, .json or one number a line, by extension.

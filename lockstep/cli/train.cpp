@@ -10,19 +10,24 @@ namespace {
 
 bool on_or_off(const Arguments& a, const std::string& name, bool otherwise) {
   const std::string word = a.text(name, otherwise ? "on" : "off");
-  if (word != "on" && word != "off") invalid_argument("--" + name, "must be on or off: \"{}\"", word);
+  if (word != "on" && word != "off")
+    invalid_argument("--" + name, "must be on or off: \"{}\"", word);
   return word == "on";
 }
 
 /// --optimizer, --loss and --metrics over what the file was compiled with.
 void recompile(const Arguments& a, Model& model) {
   if (!a.has("optimizer") && !a.has("loss") && !a.has("metrics")) {
-    if (!model.is_compiled()) invalid_argument("model", "was saved without a compile configuration: give --optimizer and --loss");
+    if (!model.is_compiled())
+      invalid_argument("model",
+                       "was saved without a compile configuration: give --optimizer and --loss");
     return;
   }
   Json config = model.is_compiled() ? model.compile_config().json : Json::object();
-  if (a.has("optimizer")) config["optimizer"] = optimizer_to_config(*optimizer_from_config(Json(a.text("optimizer"))));
-  if (!config.contains("optimizer")) config["optimizer"] = optimizer_to_config(*optimizer_from_config(Json("rmsprop")));
+  if (a.has("optimizer"))
+    config["optimizer"] = optimizer_to_config(*optimizer_from_config(Json(a.text("optimizer"))));
+  if (!config.contains("optimizer"))
+    config["optimizer"] = optimizer_to_config(*optimizer_from_config(Json("rmsprop")));
   if (a.has("loss")) config["loss"] = a.text("loss");
   if (a.has("metrics")) {
     Json metrics = Json::array();
@@ -38,7 +43,8 @@ void recompile(const Arguments& a, Model& model) {
 }
 
 /// The run folder holds what is needed to repeat the run, and the history.
-void write_run(const Arguments& a, const std::string& word, const FitArguments& fit, const Model& model, const History& history) {
+void write_run(const Arguments& a, const std::string& word, const FitArguments& fit,
+               const Model& model, const History& history) {
   const std::filesystem::path folder = a.text("run");
   Json run;
   run["model"] = word;
@@ -57,7 +63,8 @@ void write_run(const Arguments& a, const std::string& word, const FitArguments& 
   for (int64_t epoch = 0; epoch < fit.epochs; ++epoch) {
     csv += std::to_string(epoch);
     for (const auto& [name, values] : history.all())
-      if (epoch < static_cast<int64_t>(values.size())) csv += fmt::format(",{}", values[static_cast<size_t>(epoch)]);
+      if (epoch < static_cast<int64_t>(values.size()))
+        csv += fmt::format(",{}", values[static_cast<size_t>(epoch)]);
     csv += "\n";
   }
   write_file_atomically(folder / "history.csv", csv);
@@ -67,8 +74,10 @@ void write_run(const Arguments& a, const std::string& word, const FitArguments& 
 
 int run_train(const Arguments& a) {
   for (const char* later : {"resume", "checkpoint-every", "keep"})
-    if (a.has(later)) unsupported(std::string("--") + later, "checkpoints and resume are not supported yet");
-  if (a.text("precision", "float32") != "float32") unsupported("--precision", "only float32 is supported: \"{}\"", a.text("precision"));
+    if (a.has(later))
+      unsupported(std::string("--") + later, "checkpoints and resume are not supported yet");
+  if (a.text("precision", "float32") != "float32")
+    unsupported("--precision", "only float32 is supported: \"{}\"", a.text("precision"));
   const std::string word = a.only("MODEL");
   Model model = open_model(word);
   if (a.has("weights")) model.load_weights(a.text("weights"));
@@ -82,22 +91,28 @@ int run_train(const Arguments& a) {
   fit.seed = static_cast<uint64_t>(a.integer("seed", 0));
   fit.devices = a.text("devices", "cpu");
   fit.tower_size = a.integer("tower-size", 0);
-  if (a.has("tower-size") && fit.tower_size < 1) invalid_argument("--tower-size", "must be >= 1: {}", fit.tower_size);
+  if (a.has("tower-size") && fit.tower_size < 1)
+    invalid_argument("--tower-size", "must be >= 1: {}", fit.tower_size);
   fit.shuffle = on_or_off(a, "shuffle", true);
   const std::string batchnorm = a.text("batchnorm", "tower");
-  if (batchnorm != "tower" && batchnorm != "global") invalid_argument("--batchnorm", "must be tower or global: \"{}\"", batchnorm);
+  if (batchnorm != "tower" && batchnorm != "global")
+    invalid_argument("--batchnorm", "must be tower or global: \"{}\"", batchnorm);
   fit.global_batchnorm = batchnorm == "global";
   const DatasetPtr data = open_data(a.text("data"), Part::kTrain, model);
-  if (a.has("validation")) fit.validation_data = open_data(a.text("validation"), Part::kTest, model);
+  if (a.has("validation"))
+    fit.validation_data = open_data(a.text("validation"), Part::kTest, model);
   if (a.has("run")) {
     std::error_code error;
     std::filesystem::create_directories(a.text("run"), error);
-    if (error) invalid_argument("--run", "the folder {} cannot be made: {}", a.text("run"), error.message());
+    if (error)
+      invalid_argument("--run", "the folder {} cannot be made: {}", a.text("run"), error.message());
   }
   // Found out before the training, not after it.
   for (const char* output : {"save", "losses"})
-    if (const auto folder = std::filesystem::path(a.text(output)).parent_path(); !folder.empty() && !std::filesystem::is_directory(folder))
-      fail(ErrorCode::kNotFound, std::string("--") + output, "the folder {} must exist", folder.string());
+    if (const auto folder = std::filesystem::path(a.text(output)).parent_path();
+        !folder.empty() && !std::filesystem::is_directory(folder))
+      fail(ErrorCode::kNotFound, std::string("--") + output, "the folder {} must exist",
+           folder.string());
   const History history = model.fit(data, fit);
   if (a.has("run")) write_run(a, word, fit, model, history);
   if (a.has("losses")) write_losses(a.text("losses"), history.step_losses);

@@ -11,11 +11,15 @@
 namespace lockstep {
 namespace {
 
-constexpr std::string_view kConfig = "config.json", kMetadata = "metadata.json", kWeights = "model.weights.h5";
+constexpr std::string_view kConfig = "config.json", kMetadata = "metadata.json",
+                           kWeights = "model.weights.h5";
 // One date for all files: equal models give equal bytes.
-constexpr std::string_view kMetadataText = R"({"keras_version": "3.15.1", "date_saved": "2026-01-01@00:00:00"})";
+constexpr std::string_view kMetadataText =
+    R"({"keras_version": "3.15.1", "date_saved": "2026-01-01@00:00:00"})";
 
-std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
+std::string joined(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "/" + name;
+}
 
 /// A layer and the group of the weights file that holds its variables: "layers/dense_1".
 struct SavedLayer {
@@ -24,13 +28,16 @@ struct SavedLayer {
 };
 
 /// Every layer once, under its first path, in the order in which Keras walks them.
-void walk(const Layer& layer, const std::string& path, std::set<const Layer*>& visited, std::vector<SavedLayer>& out) {
+void walk(const Layer& layer, const std::string& path, std::set<const Layer*>& visited,
+          std::vector<SavedLayer>& out) {
   if (!visited.insert(&layer).second) return;
   out.push_back({path, &layer});
   std::map<std::string, int> counts;
   const auto* network = dynamic_cast<const Network*>(&layer);
   for (const LayerPtr& child : layer.layers()) {
-    if (network != nullptr && network->kind() == Network::Kind::kSequential && child->class_name() == "InputLayer") continue;
+    if (network != nullptr && network->kind() == Network::Kind::kSequential &&
+        child->class_name() == "InputLayer")
+      continue;
     std::string name = snake_case(child->class_name());
     const int seen = counts[name]++;
     if (seen > 0) name += fmt::format("_{}", seen);
@@ -45,9 +52,12 @@ std::vector<SavedLayer> saved_layers(const Network& network) {
   return out;
 }
 
-std::string variable_path(const SavedLayer& saved, size_t index) { return joined(saved.path, fmt::format("vars/{}", index)); }
+std::string variable_path(const SavedLayer& saved, size_t index) {
+  return joined(saved.path, fmt::format("vars/{}", index));
+}
 
-Bytes write_weights(const Network& network, const Json* compile_config, const OptimizerState* optimizer) {
+Bytes write_weights(const Network& network, const Json* compile_config,
+                    const OptimizerState* optimizer) {
   Hdf5Writer h5;
   h5.add_group("layers");
   for (const SavedLayer& saved : saved_layers(network)) {
@@ -55,16 +65,20 @@ Bytes write_weights(const Network& network, const Json* compile_config, const Op
     h5.add_group(group);
     h5.add_text_attribute(group, "name", saved.layer->name());
     if (!saved.layer->layers().empty()) h5.add_group(joined(saved.path, "layers"));
-    for (size_t i = 0; i < saved.layer->variables().size(); ++i) h5.add_dataset(variable_path(saved, i), saved.layer->variables()[i]->value);
+    for (size_t i = 0; i < saved.layer->variables().size(); ++i)
+      h5.add_dataset(variable_path(saved, i), saved.layer->variables()[i]->value);
   }
   if (optimizer == nullptr) return h5.finish();
   h5.add_group("optimizer/vars");
   std::string name = "optimizer";
-  if (compile_config != nullptr && compile_config->contains("optimizer") && (*compile_config)["optimizer"].is_object())
+  if (compile_config != nullptr && compile_config->contains("optimizer") &&
+      (*compile_config)["optimizer"].is_object())
     name = (*compile_config)["optimizer"].value("config", Json::object()).value("name", name);
   h5.add_text_attribute("optimizer/vars", "name", name);
   int index = 0;
-  const auto add = [&](const HostTensor& tensor) { h5.add_dataset(fmt::format("optimizer/vars/{}", index++), tensor); };
+  const auto add = [&](const HostTensor& tensor) {
+    h5.add_dataset(fmt::format("optimizer/vars/{}", index++), tensor);
+  };
   add(HostTensor::scalar<int64_t>(optimizer->iterations));
   if (optimizer->learning_rate) add(HostTensor::scalar<float>(*optimizer->learning_rate));
   for (const OptimizerVariable& variable : optimizer->variables) add(variable.value);
@@ -76,46 +90,60 @@ void read_weights(const Hdf5Reader& h5, const std::string& where, const Network&
   std::vector<std::pair<VariablePtr, HostTensor>> loaded;
   for (const SavedLayer& saved : saved_layers(network)) {
     if (!saved.path.empty() && h5.has_group(joined(saved.path, "optimizer")))
-      unsupported(where, "unsupported: the inner model \"{}\" is compiled itself, and its optimizer would be lost", saved.layer->name());
+      unsupported(
+          where,
+          "unsupported: the inner model \"{}\" is compiled itself, and its optimizer would be lost",
+          saved.layer->name());
     const auto& variables = saved.layer->variables();
     for (size_t i = 0; i < variables.size(); ++i) {
       const std::string path = variable_path(saved, i);
       if (!h5.has_dataset(path))
-        invalid_argument(where, "layer \"{}\" needs {} variables, \"{}\" among them: there is no dataset \"{}\"", saved.layer->name(), variables.size(),
-                         variables[i]->name, path);
+        invalid_argument(
+            where, "layer \"{}\" needs {} variables, \"{}\" among them: there is no dataset \"{}\"",
+            saved.layer->name(), variables.size(), variables[i]->name, path);
       HostTensor value = h5.read(path).as(variables[i]->dtype);
       if (value.shape() != variables[i]->shape)
-        invalid_argument(where, "\"{}\" of layer \"{}\" must be {}: \"{}\" is {}", variables[i]->name, saved.layer->name(), variables[i]->shape.str(),
-                         path, value.shape().str());
+        invalid_argument(where, "\"{}\" of layer \"{}\" must be {}: \"{}\" is {}",
+                         variables[i]->name, saved.layer->name(), variables[i]->shape.str(), path,
+                         value.shape().str());
       loaded.emplace_back(variables[i], std::move(value));
     }
     const std::string extra = variable_path(saved, variables.size());
     if (h5.has_dataset(extra))
-      invalid_argument(where, "layer \"{}\" has {} variables: the file holds more, \"{}\"", saved.layer->name(), variables.size(), extra);
+      invalid_argument(where, "layer \"{}\" has {} variables: the file holds more, \"{}\"",
+                       saved.layer->name(), variables.size(), extra);
   }
   for (auto& [variable, value] : loaded) variable->value = std::move(value);
 }
 
 bool has_schedule(const std::optional<Json>& compile_config) {
-  if (!compile_config || !compile_config->contains("optimizer") || !(*compile_config)["optimizer"].is_object()) return false;
+  if (!compile_config || !compile_config->contains("optimizer") ||
+      !(*compile_config)["optimizer"].is_object())
+    return false;
   const Json config = (*compile_config)["optimizer"].value("config", Json::object());
   return config.contains("learning_rate") && config["learning_rate"].is_object();
 }
 
-std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::string& where, bool schedule) {
+std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::string& where,
+                                             bool schedule) {
   if (!h5.has_group("optimizer/vars") || !h5.has_dataset("optimizer/vars/0")) return std::nullopt;
   OptimizerState state;
   const auto read = [&](int index) { return h5.read(fmt::format("optimizer/vars/{}", index)); };
   const HostTensor iterations = read(0).as(DType::kS64);
-  if (iterations.size() != 1) fail(ErrorCode::kDataLoss, where, "optimizer/vars/0 must be one number of iterations: {}", iterations.type().str());
+  if (iterations.size() != 1)
+    fail(ErrorCode::kDataLoss, where, "optimizer/vars/0 must be one number of iterations: {}",
+         iterations.type().str());
   state.iterations = iterations.data<int64_t>()[0];
   int next = 1;
   if (!schedule && h5.has_dataset("optimizer/vars/1")) {
     const HostTensor rate = read(next++).as(DType::kF32);
-    if (rate.size() != 1) fail(ErrorCode::kDataLoss, where, "optimizer/vars/1 must be one learning rate: {}", rate.type().str());
+    if (rate.size() != 1)
+      fail(ErrorCode::kDataLoss, where, "optimizer/vars/1 must be one learning rate: {}",
+           rate.type().str());
     state.learning_rate = rate.data<float>()[0];
   }
-  for (; h5.has_dataset(fmt::format("optimizer/vars/{}", next)); ++next) state.variables.push_back({fmt::format("vars/{}", next), read(next)});
+  for (; h5.has_dataset(fmt::format("optimizer/vars/{}", next)); ++next)
+    state.variables.push_back({fmt::format("vars/{}", next), read(next)});
   return state;
 }
 
@@ -127,7 +155,8 @@ void refuse_code(const Json& json, const std::string& where) {
       const std::string name = it->get<std::string>();
       if (name == "Lambda" || name == "__lambda__") {
         std::string layer;
-        if (json.contains("config") && json["config"].is_object()) layer = json["config"].value("name", "");
+        if (json.contains("config") && json["config"].is_object())
+          layer = json["config"].value("name", "");
         unsupported(where, "unsupported layer Lambda (\"{}\"): code in files is never run", layer);
       }
     }
@@ -138,12 +167,15 @@ void refuse_code(const Json& json, const std::string& where) {
 
 KerasFile read_archive(const ZipReader& zip, const std::string& where) {
   for (const std::string_view member : {kConfig, kWeights})
-    if (!zip.contains(member)) fail(ErrorCode::kDataLoss, where, "a .keras file must hold {}", member);
+    if (!zip.contains(member))
+      fail(ErrorCode::kDataLoss, where, "a .keras file must hold {}", member);
   const Json config = parse_json(zip.read(kConfig), fmt::format("{}: {}", where, kConfig));
   refuse_code(config, where);
   KerasFile file;
   file.network = network_from_config(config);
-  if (config.is_object() && config.contains("compile_config") && config["compile_config"].is_object()) file.compile_config = config["compile_config"];
+  if (config.is_object() && config.contains("compile_config") &&
+      config["compile_config"].is_object())
+    file.compile_config = config["compile_config"];
   const Hdf5Reader h5(zip.read(kWeights), fmt::format("{}: {}", where, kWeights));
   read_weights(h5, where, *file.network);
   file.optimizer = read_optimizer(h5, where, has_schedule(file.compile_config));
@@ -158,7 +190,8 @@ KerasFile read_keras_file(const std::filesystem::path& path) {
   return with_context(where, [&] { return read_archive(zip, where); });
 }
 
-void write_keras_file(const std::filesystem::path& path, const Network& network, const Json* compile_config, const OptimizerState* optimizer) {
+void write_keras_file(const std::filesystem::path& path, const Network& network,
+                      const Json* compile_config, const OptimizerState* optimizer) {
   Json config = network_to_config(network);
   if (compile_config != nullptr) config["compile_config"] = *compile_config;
   ZipWriter zip;
@@ -176,12 +209,15 @@ KerasFile read_model_file(const std::filesystem::path& path) {
     read_file(path);
     unsupported(where, "legacy .h5 models are not supported yet: save it as .keras");
   }
-  if (extension != ".json") invalid_argument(where, "a model is a .keras or .json file, or zoo:NAME");
+  if (extension != ".json")
+    invalid_argument(where, "a model is a .keras or .json file, or zoo:NAME");
   const Json config = parse_json(read_file(path), where);
   refuse_code(config, where);
   KerasFile file;
   file.network = with_context(where, [&] { return network_from_config(config); });
-  if (config.is_object() && config.contains("compile_config") && config["compile_config"].is_object()) file.compile_config = config["compile_config"];
+  if (config.is_object() && config.contains("compile_config") &&
+      config["compile_config"].is_object())
+    file.compile_config = config["compile_config"];
   return file;
 }
 

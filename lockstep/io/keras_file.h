@@ -1,4 +1,5 @@
-// The .keras file: a model as plain Keras opens it, with weights, optimizer state and how it was compiled.
+// The .keras file: a model as plain Keras opens it, with weights, optimizer state and how it was
+// compiled.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +11,8 @@
 namespace lockstep {
 
 struct KerasFile {
-  NetworkPtr network;                      // with weights
-  std::optional<Json> compile_config;      // null or absent: not compiled
+  NetworkPtr network;                       // with weights
+  std::optional<Json> compile_config;       // null or absent: not compiled
   std::optional<OptimizerState> optimizer;  // absent when the file holds none
 };
 
@@ -24,7 +25,8 @@ KerasFile read_keras_file(const std::filesystem::path& path);
 void write_keras_file(const std::filesystem::path& path, const Network& network,
                       const Json* compile_config, const OptimizerState* optimizer);
 
-/// Model of any file that holds one: .keras, or .json (architecture only, weights not yet initialised).
+/// Model of any file that holds one: .keras, or .json (architecture only, weights not yet
+/// initialised).
 KerasFile read_model_file(const std::filesystem::path& path);
 
 /// Loads the weights of a .keras or .weights.h5 file into a built network. Counts and shapes must

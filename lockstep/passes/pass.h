@@ -41,7 +41,7 @@ struct SegmentedProgram {
 };
 
 /// Cuts `graph` into the fewest segments: every node goes into the earliest segment it can run in.
-/// A program result that is itself a tower_sum or a parameter is passed through the last segment.
+/// All results of the program come from the last segment; earlier ones are kept for it.
 SegmentedProgram cut_segments(const Graph& graph);
 
 }  // namespace lockstep

@@ -113,14 +113,10 @@ class Cutter {
     add_output(node.operands[0], level_of(node), {Segment::Target::kExchange, slot});
   }
 
-  /// From the segment that computes it; sums and parameters are passed through the last one.
+  /// All from the last segment: a tower's sums are in one place only then.
   void add_program_result(int position) {
-    const int value = graph_.results()[static_cast<size_t>(position)];
-    const Node& producer = graph_.producer(value);
-    const bool is_passed =
-        producer.opcode == Opcode::kTowerSum || has_trait(producer.opcode, kLeaf);
     const int last = static_cast<int>(program_.segments.size()) - 1;
-    add_output(value, is_passed ? last : level_of(producer), {Segment::Target::kResult, position});
+    add_output(graph_.results()[static_cast<size_t>(position)], last, {Segment::Target::kResult, position});
   }
 
   void add_output(int value, int level, Segment::Output output) {

@@ -9,14 +9,18 @@
 namespace lockstep {
 namespace {
 
-bool has_suffix(const std::string& text, std::string_view suffix) { return text.size() >= suffix.size() && std::string_view(text).substr(text.size() - suffix.size()) == suffix; }
+bool has_suffix(const std::string& text, std::string_view suffix) {
+  return text.size() >= suffix.size() &&
+         std::string_view(text).substr(text.size() - suffix.size()) == suffix;
+}
 
 /// Is larger better? `auto` looks at the name: accuracies grow, losses and errors shrink.
 bool grows(const std::string& mode, const std::string& monitor, std::string_view who) {
   if (mode == "max") return true;
   if (mode == "min") return false;
   if (mode != "auto") invalid_argument(who, "mode must be auto, min or max: \"{}\"", mode);
-  return has_suffix(monitor, "acc") || has_suffix(monitor, "accuracy") || has_suffix(monitor, "auc");
+  return has_suffix(monitor, "acc") || has_suffix(monitor, "accuracy") ||
+         has_suffix(monitor, "auc");
 }
 
 /// Keeps the best value seen.
@@ -24,7 +28,9 @@ struct Best {
   bool is_growing;
   double value;
   explicit Best(bool growing)
-      : is_growing(growing), value(growing ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity()) {}
+      : is_growing(growing),
+        value(growing ? -std::numeric_limits<double>::infinity()
+                      : std::numeric_limits<double>::infinity()) {}
   bool improves(double candidate, double min_delta) const {
     return is_growing ? candidate - min_delta > value : candidate + min_delta < value;
   }
@@ -32,7 +38,8 @@ struct Best {
 
 class EarlyStoppingCallback : public Callback {
  public:
-  explicit EarlyStoppingCallback(EarlyStoppingConfig config) : c_(std::move(config)), best_(grows(c_.mode, c_.monitor, "EarlyStopping")) {}
+  explicit EarlyStoppingCallback(EarlyStoppingConfig config)
+      : c_(std::move(config)), best_(grows(c_.mode, c_.monitor, "EarlyStopping")) {}
 
   void on_train_begin(TrainingControl&) override {
     wait_ = 0;
@@ -58,7 +65,8 @@ class EarlyStoppingCallback : public Callback {
   }
   void on_train_end(TrainingControl& training) override {
     if (!c_.restore_best_weights || !has_weights_) return;
-    training.log(fmt::format("Restoring model weights from the end of the best epoch: {}.", best_epoch_ + 1));
+    training.log(fmt::format("Restoring model weights from the end of the best epoch: {}.",
+                             best_epoch_ + 1));
     training.restore_weights();
   }
 
@@ -76,8 +84,10 @@ class EarlyStoppingCallback : public Callback {
 
 class PlateauCallback : public Callback {
  public:
-  explicit PlateauCallback(ReduceLROnPlateauConfig config) : c_(std::move(config)), best_(grows(c_.mode, c_.monitor, "ReduceLROnPlateau")) {
-    if (c_.factor >= 1) invalid_argument("ReduceLROnPlateau", "factor must be below 1: {}", c_.factor);
+  explicit PlateauCallback(ReduceLROnPlateauConfig config)
+      : c_(std::move(config)), best_(grows(c_.mode, c_.monitor, "ReduceLROnPlateau")) {
+    if (c_.factor >= 1)
+      invalid_argument("ReduceLROnPlateau", "factor must be below 1: {}", c_.factor);
   }
   void on_train_begin(TrainingControl&) override {
     wait_ = cooldown_ = 0;
@@ -97,7 +107,8 @@ class PlateauCallback : public Callback {
       if (old <= static_cast<float>(c_.min_lr)) return;
       const double reduced = std::max(old * c_.factor, c_.min_lr);
       training.set_learning_rate(reduced);
-      training.log(fmt::format("Epoch {}: ReduceLROnPlateau reducing learning rate to {}.", epoch + 1, reduced));
+      training.log(fmt::format("Epoch {}: ReduceLROnPlateau reducing learning rate to {}.",
+                               epoch + 1, reduced));
       cooldown_ = c_.cooldown;
       wait_ = 0;
     }
@@ -111,8 +122,11 @@ class PlateauCallback : public Callback {
 
 class SchedulerCallback : public Callback {
  public:
-  explicit SchedulerCallback(std::function<double(int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
-  void on_epoch_begin(TrainingControl& training, int64_t epoch) override { training.set_learning_rate(schedule_(epoch, training.learning_rate())); }
+  explicit SchedulerCallback(std::function<double(int64_t, double)> schedule)
+      : schedule_(std::move(schedule)) {}
+  void on_epoch_begin(TrainingControl& training, int64_t epoch) override {
+    training.set_learning_rate(schedule_(epoch, training.learning_rate()));
+  }
 
  private:
   std::function<double(int64_t, double)> schedule_;
@@ -132,7 +146,8 @@ class CsvCallback : public Callback {
   explicit CsvCallback(CSVLoggerConfig config) : c_(std::move(config)) {}
   void on_train_begin(TrainingControl&) override {
     std::error_code ignored;
-    needs_header_ = !c_.append || !std::filesystem::exists(c_.filename) || std::filesystem::file_size(c_.filename, ignored) == 0;
+    needs_header_ = !c_.append || !std::filesystem::exists(c_.filename) ||
+                    std::filesystem::file_size(c_.filename, ignored) == 0;
     file_.open(c_.filename, c_.append ? std::ios::app : std::ios::trunc);
     if (!file_) invalid_argument("CSVLogger", "cannot write {}", c_.filename);
   }
@@ -161,7 +176,8 @@ class CsvCallback : public Callback {
 
 double monitored(const Logs& logs, const std::string& name, std::string_view who) {
   const auto find = [&](const std::string& wanted) {
-    return std::find_if(logs.begin(), logs.end(), [&](const auto& entry) { return entry.first == wanted; });
+    return std::find_if(logs.begin(), logs.end(),
+                        [&](const auto& entry) { return entry.first == wanted; });
   };
   auto it = find(name);
   if (it == logs.end() && has_suffix(name, "acc")) it = find(name + "uracy");
@@ -171,10 +187,20 @@ double monitored(const Logs& logs, const std::string& name, std::string_view who
   invalid_argument(who, "monitor must be one of {}: \"{}\"", known, name);
 }
 
-CallbackPtr EarlyStopping(EarlyStoppingConfig config) { return std::make_shared<EarlyStoppingCallback>(std::move(config)); }
-CallbackPtr ReduceLROnPlateau(ReduceLROnPlateauConfig config) { return std::make_shared<PlateauCallback>(std::move(config)); }
-CallbackPtr LearningRateScheduler(std::function<double(int64_t, double)> schedule) { return std::make_shared<SchedulerCallback>(std::move(schedule)); }
-CallbackPtr TerminateOnNaN() { return std::make_shared<TerminateCallback>(); }
-CallbackPtr CSVLogger(CSVLoggerConfig config) { return std::make_shared<CsvCallback>(std::move(config)); }
+CallbackPtr EarlyStopping(EarlyStoppingConfig config) {
+  return std::make_shared<EarlyStoppingCallback>(std::move(config));
+}
+CallbackPtr ReduceLROnPlateau(ReduceLROnPlateauConfig config) {
+  return std::make_shared<PlateauCallback>(std::move(config));
+}
+CallbackPtr LearningRateScheduler(std::function<double(int64_t, double)> schedule) {
+  return std::make_shared<SchedulerCallback>(std::move(schedule));
+}
+CallbackPtr TerminateOnNaN() {
+  return std::make_shared<TerminateCallback>();
+}
+CallbackPtr CSVLogger(CSVLoggerConfig config) {
+  return std::make_shared<CsvCallback>(std::move(config));
+}
 
 }  // namespace lockstep

@@ -36,13 +36,18 @@ class Callback {
   virtual ~Callback() = default;
   virtual void on_train_begin(TrainingControl&) {}
   virtual void on_epoch_begin(TrainingControl&, int64_t epoch) { (void)epoch; }
-  virtual void on_train_batch_end(TrainingControl&, int64_t batch, const Logs& logs) { (void)batch, (void)logs; }
-  virtual void on_epoch_end(TrainingControl&, int64_t epoch, const Logs& logs) { (void)epoch, (void)logs; }
+  virtual void on_train_batch_end(TrainingControl&, int64_t batch, const Logs& logs) {
+    (void)batch, (void)logs;
+  }
+  virtual void on_epoch_end(TrainingControl&, int64_t epoch, const Logs& logs) {
+    (void)epoch, (void)logs;
+  }
   virtual void on_train_end(TrainingControl&) {}
 };
 using CallbackPtr = std::shared_ptr<Callback>;
 
-/// Value of `name` in logs; throws InvalidArgument listing what there is. `acc` also finds `accuracy`.
+/// Value of `name` in logs; throws InvalidArgument listing what there is. `acc` also finds
+/// `accuracy`.
 double monitored(const Logs& logs, const std::string& name, std::string_view who);
 
 struct EarlyStoppingConfig {

@@ -9,7 +9,7 @@
 namespace lockstep {
 
 /// Simplifies, cuts into segments and compiles. `name` is for messages: "train step".
-std::shared_ptr<TowerProgram> compile_tower(const Backend& backend, const TowerGraph& tower, int64_t rows,
-                                            const std::string& name);
+std::shared_ptr<TowerProgram> compile_tower(const Backend& backend, const TowerGraph& tower,
+                                            int64_t rows, const std::string& name);
 
 }  // namespace lockstep

@@ -8,11 +8,13 @@ namespace lockstep {
 namespace {
 
 /// Position of the network's name that a column belongs to.
-int position_of(const Column& column, const std::vector<std::string>& names, const char* prefix, int columns_of_role) {
+int position_of(const Column& column, const std::vector<std::string>& names, const char* prefix,
+                int columns_of_role) {
   const auto it = std::find(names.begin(), names.end(), column.name);
   if (it != names.end()) return static_cast<int>(it - names.begin());
   if (names.size() == 1 && columns_of_role == 1) return 0;
-  invalid_argument("data", "{}/{} belongs to nothing in the model, which has {}", prefix, column.name, fmt::join(names, ", "));
+  invalid_argument("data", "{}/{} belongs to nothing in the model, which has {}", prefix,
+                   column.name, fmt::join(names, ", "));
 }
 
 Dims without_trailing_ones(const Shape& shape) {
@@ -29,12 +31,14 @@ Shape input_shape(const Column& column, const Shape& wanted, const std::string& 
     for (int axis = 0; axis < shape.rank(); ++axis)
       if (shape[axis] < 0) shape[axis] = data[static_cast<size_t>(axis)];
   if (without_trailing_ones(shape) != without_trailing_ones(column.row.shape) || shape.size() < 0)
-    invalid_argument("x/" + name, "samples must have shape {}: the data has {}", wanted.str(), column.row.shape.str());
+    invalid_argument("x/" + name, "samples must have shape {}: the data has {}", wanted.str(),
+                     column.row.shape.str());
   return shape;
 }
 
 int count_role(const Dataset& dataset, Column::Role role) {
-  return static_cast<int>(std::count_if(dataset.columns().begin(), dataset.columns().end(), [&](const Column& c) { return c.role == role; }));
+  return static_cast<int>(std::count_if(dataset.columns().begin(), dataset.columns().end(),
+                                        [&](const Column& c) { return c.role == role; }));
 }
 
 }  // namespace
@@ -74,7 +78,8 @@ DataBinding bind_data(const Dataset& dataset, const Network& network) {
     }
   }
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (binding.input_columns[i] < 0) invalid_argument("data", "input \"{}\" needs a column x/{}: none came", inputs[i], inputs[i]);
+    if (binding.input_columns[i] < 0)
+      invalid_argument("data", "input \"{}\" needs a column x/{}: none came", inputs[i], inputs[i]);
   return binding;
 }
 

@@ -18,8 +18,9 @@ struct DataBinding {
   bool operator==(const DataBinding&) const = default;
 };
 
-/// By name, or the only one to the only one. Throws InvalidArgument naming both sides when a needed input is
-/// missing, a column belongs to nothing, or shapes differ (a last axis of 1 more or less is allowed).
+/// By name, or the only one to the only one. Throws InvalidArgument naming both sides when a needed
+/// input is missing, a column belongs to nothing, or shapes differ (a last axis of 1 more or less
+/// is allowed).
 DataBinding bind_data(const Dataset& dataset, const Network& network);
 
 /// The batch columns that a program of this layout reads.

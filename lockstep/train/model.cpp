@@ -9,17 +9,23 @@ namespace {
 /// Adds the weight of each sample's class to its sample weight.
 class ClassWeightDataset : public Dataset {
  public:
-  ClassWeightDataset(DatasetPtr inner, std::map<int64_t, double> weights) : inner_(std::move(inner)), weights_(std::move(weights)), columns_(inner_->columns()) {
+  ClassWeightDataset(DatasetPtr inner, std::map<int64_t, double> weights)
+      : inner_(std::move(inner)), weights_(std::move(weights)), columns_(inner_->columns()) {
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (columns_[c].role == Column::Role::kTarget) {
-        if (target_ >= 0) unsupported("class_weight", "models of several outputs take sample weights instead");
+        if (target_ >= 0)
+          unsupported("class_weight", "models of several outputs take sample weights instead");
         target_ = static_cast<int>(c);
       }
       if (columns_[c].role == Column::Role::kSampleWeight) weight_ = static_cast<int>(c);
     }
     if (target_ < 0) invalid_argument("class_weight", "targets are needed: none came");
     if (weight_ >= 0) columns_[static_cast<size_t>(weight_)].row.dtype = DType::kF32;
-    if (weight_ < 0) columns_.push_back({Column::Role::kSampleWeight, columns_[static_cast<size_t>(target_)].name, {DType::kF32, {}}, {}});
+    if (weight_ < 0)
+      columns_.push_back({Column::Role::kSampleWeight,
+                          columns_[static_cast<size_t>(target_)].name,
+                          {DType::kF32, {}},
+                          {}});
   }
   int64_t size() const override { return inner_->size(); }
   const std::vector<Column>& columns() const override { return columns_; }
@@ -44,7 +50,8 @@ class ClassWeightDataset : public Dataset {
     inner_->read(index, static_cast<size_t>(target_), target.bytes());
     const HostTensor values = target.as(DType::kF64);
     if (values.size() == 1) return static_cast<int64_t>(values.data<double>()[0]);
-    return std::max_element(values.data<double>().begin(), values.data<double>().end()) - values.data<double>().begin();
+    return std::max_element(values.data<double>().begin(), values.data<double>().end()) -
+           values.data<double>().begin();
   }
   DatasetPtr inner_;
   std::map<int64_t, double> weights_;
@@ -69,14 +76,16 @@ DatasetPtr with_class_weight(DatasetPtr data, const std::map<int64_t, double>& w
 
 void History::append(const Logs& logs) {
   for (const auto& [name, value] : logs) {
-    auto it = std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == name; });
+    auto it = std::find_if(values_.begin(), values_.end(),
+                           [&](const auto& entry) { return entry.first == name; });
     if (it == values_.end()) it = values_.insert(values_.end(), {name, {}});
     it->second.push_back(value);
   }
 }
 
 const std::vector<double>& History::operator[](const std::string& name) const {
-  const auto it = std::find_if(values_.begin(), values_.end(), [&](const auto& entry) { return entry.first == name; });
+  const auto it = std::find_if(values_.begin(), values_.end(),
+                               [&](const auto& entry) { return entry.first == name; });
   if (it == values_.end()) fail(ErrorCode::kNotFound, "history", "no values of \"{}\"", name);
   return it->second;
 }
@@ -92,12 +101,15 @@ Model::Model(NetworkPtr network) : network_(std::move(network)) {}
 Model Model::from_file(KerasFile file) {
   Model model(std::move(file.network));
   if (file.compile_config) model.compile(*file.compile_config);
-  // As Keras: state of another shape than the optimizer's is not taken up by silence but refused when training starts.
+  // As Keras: state of another shape than the optimizer's is not taken up by silence but refused
+  // when training starts.
   model.optimizer_state_ = std::move(file.optimizer);
   return model;
 }
 
-Model Model::load(const std::filesystem::path& path) { return from_file(read_model_file(path)); }
+Model Model::load(const std::filesystem::path& path) {
+  return from_file(read_model_file(path));
+}
 
 void Model::compile(const Json& compile_config) {
   keep_state();
@@ -110,16 +122,19 @@ void Model::compile(const CompileArguments& arguments) {
   const size_t outputs = network_->output_names().size();
   if (arguments.loss.empty()) invalid_argument("compile", "a loss is needed: none came");
   if (arguments.loss.size() != 1 && arguments.loss.size() != outputs)
-    invalid_argument("compile", "one loss, or one for each of {} outputs: {} came", outputs, arguments.loss.size());
+    invalid_argument("compile", "one loss, or one for each of {} outputs: {} came", outputs,
+                     arguments.loss.size());
   Json config;
   config["optimizer"] = optimizer_to_config(*arguments.optimizer.optimizer);
   if (arguments.loss.size() == 1 && outputs == 1) {
     config["loss"] = arguments.loss[0].json;
   } else {
     config["loss"] = Json::array();
-    for (size_t i = 0; i < outputs; ++i) config["loss"].push_back(arguments.loss[arguments.loss.size() == 1 ? 0 : i].json);
+    for (size_t i = 0; i < outputs; ++i)
+      config["loss"].push_back(arguments.loss[arguments.loss.size() == 1 ? 0 : i].json);
   }
-  config["loss_weights"] = arguments.loss_weights.empty() ? Json(nullptr) : Json(arguments.loss_weights);
+  config["loss_weights"] =
+      arguments.loss_weights.empty() ? Json(nullptr) : Json(arguments.loss_weights);
   const auto per_output = [&](const std::vector<std::string>& metrics) {
     if (outputs == 1 || metrics.empty()) return metric_list(metrics);
     Json lists = Json::array();
@@ -135,18 +150,21 @@ void Model::compile(const CompileArguments& arguments) {
 }
 
 void Model::require_compiled(const char* what) const {
-  if (!compile_) invalid_argument(network_->name(), "must be compiled to {}: call compile first", what);
+  if (!compile_)
+    invalid_argument(network_->name(), "must be compiled to {}: call compile first", what);
 }
 
 Trainer& Model::trainer_for(const TrainerOptions& options) {
-  const std::string key = fmt::format("{} {} {} {} {} {}", options.devices, options.batch_size, options.tower_size, options.seed,
-                                      static_cast<int>(options.placement), options.global_batchnorm);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {}", options.devices, options.batch_size, options.tower_size,
+                  options.seed, static_cast<int>(options.placement), options.global_batchnorm);
   if (trainer_ && key == trainer_key_ && !options.before_tower) return *trainer_;
   keep_state();
   trainer_.reset();
   network_->initialize(options.seed);
   trainer_ = std::make_unique<Trainer>(network_, compile_ ? &*compile_ : nullptr, options);
-  if (compile_ && compile_->optimizer && optimizer_state_) trainer_->load_optimizer_state(*optimizer_state_);
+  if (compile_ && compile_->optimizer && optimizer_state_)
+    trainer_->load_optimizer_state(*optimizer_state_);
   trainer_key_ = key;
   return *trainer_;
 }
@@ -162,35 +180,42 @@ Logs Model::evaluate(const DatasetPtr& data, const EvaluateArguments& arguments)
   require_compiled("evaluate");
   Trainer& trainer = trainer_for({arguments.devices, arguments.batch_size, arguments.tower_size});
   trainer.bind(bind_data(*data, *network_));
-  Loader loader(data, trainer.wanted(StepKind::kTest), {.batch_size = arguments.batch_size, .shuffle = false});
+  Loader loader(data, trainer.wanted(StepKind::kTest),
+                {.batch_size = arguments.batch_size, .shuffle = false});
   MetricTotals totals;
   while (const Batch* batch = loader.next()) trainer.test_step(*batch, totals);
   return trainer.logs(StepKind::kTest, totals);
 }
 
-std::vector<NamedTensor> Model::predict(const DatasetPtr& data, const EvaluateArguments& arguments) {
+std::vector<NamedTensor> Model::predict(const DatasetPtr& data,
+                                        const EvaluateArguments& arguments) {
   Trainer& trainer = trainer_for({arguments.devices, arguments.batch_size, arguments.tower_size});
   trainer.bind(bind_data(*data, *network_));
   std::vector<NamedTensor> results;
   const std::vector<std::string> names = network_->output_names();
   const std::vector<TensorType> types = trainer.output_row_types();
   for (size_t i = 0; i < types.size(); ++i)
-    results.push_back({names[i], HostTensor(types[i].dtype, types[i].shape.with_rows(data->size()))});
-  Loader loader(data, trainer.wanted(StepKind::kPredict), {.batch_size = arguments.batch_size, .shuffle = false});
+    results.push_back(
+        {names[i], HostTensor(types[i].dtype, types[i].shape.with_rows(data->size()))});
+  Loader loader(data, trainer.wanted(StepKind::kPredict),
+                {.batch_size = arguments.batch_size, .shuffle = false});
   std::vector<void*> outputs(types.size());
   while (const Batch* batch = loader.next()) {
     for (size_t i = 0; i < types.size(); ++i)
-      outputs[i] = results[i].tensor.bytes() + static_cast<size_t>(batch->index * arguments.batch_size) * types[i].size_bytes();
+      outputs[i] = results[i].tensor.bytes() +
+                   static_cast<size_t>(batch->index * arguments.batch_size) * types[i].size_bytes();
     trainer.predict_step(*batch, outputs);
   }
   return results;
 }
 
-Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y, const FitArguments& arguments) {
+Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y,
+                           const FitArguments& arguments) {
   require_compiled("train");
   const DatasetPtr data = dataset(x, y);
   const int64_t rows = std::max<int64_t>(1, data->size());
-  Trainer& trainer = trainer_for({arguments.devices, rows, arguments.tower_size, arguments.seed, arguments.placement, arguments.global_batchnorm});
+  Trainer& trainer = trainer_for({arguments.devices, rows, arguments.tower_size, arguments.seed,
+                                  arguments.placement, arguments.global_batchnorm});
   trainer.bind(bind_data(*data, *network_));
   Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = rows, .shuffle = false});
   MetricTotals totals;
@@ -204,9 +229,12 @@ void Model::save(const std::filesystem::path& path) {
   const bool has_optimizer = compile_ && compile_->optimizer;
   if (has_optimizer && !optimizer_state_) {
     optimizer_state_.emplace();
-    if (!compile_->optimizer->common.learning_rate.schedule) optimizer_state_->learning_rate = static_cast<float>(compile_->optimizer->common.learning_rate.value);
+    if (!compile_->optimizer->common.learning_rate.schedule)
+      optimizer_state_->learning_rate =
+          static_cast<float>(compile_->optimizer->common.learning_rate.value);
   }
-  write_keras_file(path, *network_, compile_ ? &compile_->json : nullptr, has_optimizer ? &*optimizer_state_ : nullptr);
+  write_keras_file(path, *network_, compile_ ? &compile_->json : nullptr,
+                   has_optimizer ? &*optimizer_state_ : nullptr);
 }
 
 void Model::load_weights(const std::filesystem::path& path) {
@@ -225,12 +253,16 @@ std::vector<HostTensor> Model::get_weights() {
 
 void Model::set_weights(const std::vector<HostTensor>& weights) {
   const std::vector<VariablePtr> variables = network_->all_variables();
-  if (weights.size() != variables.size()) invalid_argument("set_weights", "{} tensors expected: {} came", variables.size(), weights.size());
+  if (weights.size() != variables.size())
+    invalid_argument("set_weights", "{} tensors expected: {} came", variables.size(),
+                     weights.size());
   for (size_t i = 0; i < weights.size(); ++i)
     if (weights[i].shape() != variables[i]->shape)
-      invalid_argument("set_weights", "\"{}\" must be {}: {} came", variables[i]->path, variables[i]->shape.str(), weights[i].shape().str());
+      invalid_argument("set_weights", "\"{}\" must be {}: {} came", variables[i]->path,
+                       variables[i]->shape.str(), weights[i].shape().str());
   keep_state();
-  for (size_t i = 0; i < weights.size(); ++i) variables[i]->value = weights[i].as(variables[i]->dtype);
+  for (size_t i = 0; i < weights.size(); ++i)
+    variables[i]->value = weights[i].as(variables[i]->dtype);
   if (trainer_) trainer_->load_variables();
 }
 

@@ -20,23 +20,23 @@ namespace lockstep {
 
 /// A loss by name ("mse") or as an object.
 struct LossSpec {
-  LossSpec(const char* name) : json(name) {}                           // NOLINT: reads as in Keras
-  LossSpec(const std::string& name) : json(name) {}                   // NOLINT
-  LossSpec(const LossPtr& loss) : json(loss_to_config(*loss)) {}      // NOLINT
+  LossSpec(const char* name) : json(name) {}                      // NOLINT: reads as in Keras
+  LossSpec(const std::string& name) : json(name) {}               // NOLINT
+  LossSpec(const LossPtr& loss) : json(loss_to_config(*loss)) {}  // NOLINT
   Json json;
 };
 
 /// One loss, or one for each output: `.loss = "mse"` or `.loss = {"mse", "mae"}`.
 struct LossList : std::vector<LossSpec> {
   using std::vector<LossSpec>::vector;
-  LossList(const char* name) : std::vector<LossSpec>{LossSpec(name)} {}      // NOLINT
+  LossList(const char* name) : std::vector<LossSpec>{LossSpec(name)} {}     // NOLINT
   LossList(const LossPtr& loss) : std::vector<LossSpec>{LossSpec(loss)} {}  // NOLINT
 };
 
 /// An optimizer by name ("adam") or as an object.
 struct OptimizerSpec {
   OptimizerSpec(const char* name) : optimizer(optimizer_from_config(Json(name))) {}  // NOLINT
-  OptimizerSpec(OptimizerPtr object) : optimizer(std::move(object)) {}                // NOLINT
+  OptimizerSpec(OptimizerPtr object) : optimizer(std::move(object)) {}               // NOLINT
   OptimizerPtr optimizer;
 };
 
@@ -110,7 +110,8 @@ class Model {
   /// One step on one batch of arrays; returns its loss and metrics.
   Logs train_on_batch(const HostTensor& x, const HostTensor& y, const FitArguments& arguments = {});
 
-  /// The .keras file: plain Keras opens it, with weights, optimizer state and compile configuration.
+  /// The .keras file: plain Keras opens it, with weights, optimizer state and compile
+  /// configuration.
   void save(const std::filesystem::path& path);
   void load_weights(const std::filesystem::path& path);
 

@@ -35,24 +35,28 @@ std::string a_step(double seconds) {
 
 std::string duration(double seconds) {
   const auto whole = static_cast<int64_t>(std::lround(seconds));
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  if (whole >= 3600)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   if (whole >= 60) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}s", whole);
 }
 
 }  // namespace
 
-std::string progress_line(int64_t done, int64_t total, double seconds, const Logs& logs, bool is_last) {
+std::string progress_line(int64_t done, int64_t total, double seconds, const Logs& logs,
+                          bool is_last) {
   const double step = done > 0 ? seconds / static_cast<double>(done) : 0;
   const int64_t filled = total > 0 ? kWidth * done / total : kWidth;
   std::string bar;
   for (int64_t i = 0; i < kWidth; ++i) bar += i < filled ? "\u2501" : "\u2500";
   const double shown = is_last ? seconds : step * static_cast<double>(total - done);
-  return fmt::format("{}/{} {} {} {}{}", done, total, bar, duration(shown), a_step(step), values(logs));
+  return fmt::format("{}/{} {} {} {}{}", done, total, bar, duration(shown), a_step(step),
+                     values(logs));
 }
 
 std::string epoch_line(int64_t steps, double seconds, const Logs& logs) {
-  return fmt::format("{}/{} - {} - {}{}", steps, steps, duration(seconds), a_step(steps > 0 ? seconds / static_cast<double>(steps) : 0), values(logs));
+  return fmt::format("{}/{} - {} - {}{}", steps, steps, duration(seconds),
+                     a_step(steps > 0 ? seconds / static_cast<double>(steps) : 0), values(logs));
 }
 
 }  // namespace lockstep

@@ -17,7 +17,8 @@ Value sum_all(Builder& builder, Value x) {
 }
 
 /// Weights shaped to broadcast against values: trailing axes of 1 appended or dropped.
-Value align_weights(Builder& builder, Value weights, const Shape& values, const std::string& output) {
+Value align_weights(Builder& builder, Value weights, const Shape& values,
+                    const std::string& output) {
   Dims dims = weights.shape().dims();
   while (static_cast<int>(dims.size()) > values.rank() && dims.back() == 1) dims.pop_back();
   while (static_cast<int>(dims.size()) < values.rank()) dims.push_back(1);
@@ -46,7 +47,8 @@ class GraphWriter : public CallContext {
     std::vector<Value> inputs;
     const std::vector<std::string> names = spec_.network->input_names();
     for (size_t i = 0; i < names.size(); ++i)
-      inputs.push_back(column(BatchColumn::Role::kInput, static_cast<int>(i), names[i], spec_.inputs[i]));
+      inputs.push_back(
+          column(BatchColumn::Role::kInput, static_cast<int>(i), names[i], spec_.inputs[i]));
     // The network is shared with symbolic code that never changes it; `call` only reads.
     const std::vector<Value> outputs = const_cast<Network*>(spec_.network)->call(*this, inputs);
     builder.set_context("");
@@ -61,8 +63,8 @@ class GraphWriter : public CallContext {
   Value weight(const VariablePtr& variable) override {
     const auto it = weights_.find(variable.get());
     if (it != weights_.end()) return it->second;
-    const Value value =
-        builder.parameter({variable->dtype, variable->shape}, variable->path, ParameterRole::kWeight);
+    const Value value = builder.parameter({variable->dtype, variable->shape}, variable->path,
+                                          ParameterRole::kWeight);
     out_.inputs.push_back({TowerInput::Source::kVariable, spec_.variables->offset(*variable)});
     weights_[variable.get()] = value;
     return value;
@@ -104,8 +106,8 @@ class GraphWriter : public CallContext {
   Value column(BatchColumn::Role role, int index, const std::string& name, TensorType row_type) {
     const auto position = static_cast<int64_t>(layout().columns.size());
     layout().columns.push_back({role, index, name, row_type});
-    const Value value =
-        builder.parameter({row_type.dtype, row_type.shape.with_rows(rows_)}, name, ParameterRole::kData);
+    const Value value = builder.parameter({row_type.dtype, row_type.shape.with_rows(rows_)}, name,
+                                          ParameterRole::kData);
     out_.inputs.push_back({TowerInput::Source::kColumn, position});
     return value;
   }
@@ -141,26 +143,32 @@ class GraphWriter : public CallContext {
     if (!compile.loss && compile.metrics.empty() && compile.weighted_metrics.empty()) return;
     const auto& target = spec_.targets[static_cast<size_t>(index)];
     if (!target)
-      invalid_argument("y/" + name, "output \"{}\" has a loss or metrics and needs targets: none came",
-                       name);
+      invalid_argument("y/" + name,
+                       "output \"{}\" has a loss or metrics and needs targets: none came", name);
     const DType dtype = compile.loss ? compile.loss->target_dtype() : DType::kF32;
     const Value y_true = column(BatchColumn::Role::kTarget, index, name, {dtype, target->shape});
     Value weights;
     if (const auto& type = spec_.sample_weights[static_cast<size_t>(index)])
       weights = column(BatchColumn::Role::kSampleWeight, index, name, {DType::kF32, type->shape});
     if (compile.loss) write_loss(index, name, compile, y_true, y_pred, weights);
-    for (const Json& metric : compile.metrics) write_metric(index, metric, y_true, y_pred, {}, false);
+    for (const Json& metric : compile.metrics)
+      write_metric(index, metric, y_true, y_pred, {}, false);
     for (const Json& metric : compile.weighted_metrics)
       write_metric(index, metric, y_true, y_pred, weights, true);
   }
 
-  void write_loss(int index, const std::string& name, const OutputCompileConfig& compile, Value y_true,
-                  Value y_pred, Value weights) {
+  void write_loss(int index, const std::string& name, const OutputCompileConfig& compile,
+                  Value y_true, Value y_pred, Value weights) {
     builder.set_context("loss of " + name);
     Value values = compile.loss->call(builder, y_true, y_pred);
     const Shape shape = values.shape();
-    LossEntry entry{index, compile.loss, compile.loss_weight, DenominatorKind::kValues,
-                    shape.size() / rows_, shape.without_rows(), y_pred.shape().without_rows()};
+    LossEntry entry{index,
+                    compile.loss,
+                    compile.loss_weight,
+                    DenominatorKind::kValues,
+                    shape.size() / rows_,
+                    shape.without_rows(),
+                    y_pred.shape().without_rows()};
     const Value mask = compile.loss->mask(builder, y_true, y_pred.shape());
     if (mask.valid()) values = builder.multiply(values, mask);
     if (weights.valid())
@@ -172,7 +180,8 @@ class GraphWriter : public CallContext {
       entry.denominator = DenominatorKind::kDataDependent;
     const Value numerator = sum_all(builder, values);
     entry.sum_offset = add_sum(numerator);
-    entry.scalar_offset = ScalarBlock::kLossSeeds + 4 * static_cast<int64_t>(layout().losses.size());
+    entry.scalar_offset =
+        ScalarBlock::kLossSeeds + 4 * static_cast<int64_t>(layout().losses.size());
     layout().losses.push_back(entry);
     numerators_.push_back(numerator);
     builder.set_context("");
@@ -180,7 +189,8 @@ class GraphWriter : public CallContext {
 
   void write_metric(int output, const Json& config, Value y_true, Value y_pred, Value weights,
                     bool is_weighted) {
-    MetricEntry entry{metric_from_config(config, y_true.shape(), y_pred.shape()), output, is_weighted, ""};
+    MetricEntry entry{metric_from_config(config, y_true.shape(), y_pred.shape()), output,
+                      is_weighted, ""};
     builder.set_context("metric " + entry.metric->name);
     const Value target = builder.convert(y_true, entry.metric->target_dtype());
     entry.first_sum = layout().sums_size;
@@ -198,7 +208,8 @@ class GraphWriter : public CallContext {
       seeds.emplace_back(numerators_[i],
                          scalar({DType::kF32, {}}, "loss_seed", layout().losses[i].scalar_offset));
     for (const Value& penalty : penalties_)
-      seeds.emplace_back(penalty, scalar({DType::kF32, {}}, "inverse_rows", ScalarBlock::kInverseRows));
+      seeds.emplace_back(penalty,
+                         scalar({DType::kF32, {}}, "inverse_rows", ScalarBlock::kInverseRows));
     std::vector<Value> wrt;
     for (const VariablePtr& variable : layout().trainable) wrt.push_back(weight(variable));
     const std::vector<Value> grads = gradients(builder, seeds, wrt);
@@ -243,7 +254,8 @@ void name_metrics(const TowerGraphSpec& spec, std::vector<MetricEntry>& metrics)
       const std::string prefix =
           outputs.size() > 1 ? outputs[static_cast<size_t>(entry.output)] + "_" : "";
       entry.name = prefix + entry.metric->name;
-      if (weighted && counts.contains(entry.name)) entry.name = prefix + "weighted_" + entry.metric->name;
+      if (weighted && counts.contains(entry.name))
+        entry.name = prefix + "weighted_" + entry.metric->name;
       const int seen = counts[entry.name]++;
       if (seen > 0) entry.name += fmt::format("_{}", seen);
     }
@@ -273,8 +285,8 @@ TowerGraph build_denominator_graph(const StepLayout& layout, int64_t rows) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const BatchColumn& column = layout.columns[i];
     if (column.role == BatchColumn::Role::kInput) continue;
-    columns[{column.index, column.role}] =
-        builder.parameter({column.row_type.dtype, column.row_type.shape.with_rows(rows)}, column.name);
+    columns[{column.index, column.role}] = builder.parameter(
+        {column.row_type.dtype, column.row_type.shape.with_rows(rows)}, column.name);
     result.inputs.push_back({TowerInput::Source::kColumn, static_cast<int64_t>(i)});
   }
   for (const LossEntry& entry : layout.losses) {
@@ -285,7 +297,8 @@ TowerGraph build_denominator_graph(const StepLayout& layout, int64_t rows) {
     if (entry.loss->reduction == Reduction::kMeanWithSampleWeight && weights != columns.end()) {
       const Shape shape = valid.valid() ? valid.shape() : entry.values_shape.with_rows(rows);
       const Value aligned = align_weights(builder, weights->second, shape, "");
-      valid = builder.broadcast_to(valid.valid() ? builder.multiply(valid, aligned) : aligned, shape);
+      valid =
+          builder.broadcast_to(valid.valid() ? builder.multiply(valid, aligned) : aligned, shape);
     }
     builder.graph().add_result(sum_all(builder, valid));
     result.outputs.push_back({TowerOutput::Target::kSum, result.layout.sums_size++});

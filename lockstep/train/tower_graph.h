@@ -61,10 +61,10 @@ struct LossEntry {
 /// Where everything is; equal for all tower shapes of one step kind.
 struct StepLayout {
   std::vector<BatchColumn> columns;
-  std::vector<VariablePtr> trainable;        // in Keras's order
-  std::vector<int64_t> gradient_offsets;     // of each trainable, in the sums
-  std::vector<bool> has_gradient;            // false: nothing flows; the optimizer leaves it alone
-  int64_t gradients_size = 0;                // the sums begin with the gradients
+  std::vector<VariablePtr> trainable;     // in Keras's order
+  std::vector<int64_t> gradient_offsets;  // of each trainable, in the sums
+  std::vector<bool> has_gradient;         // false: nothing flows; the optimizer leaves it alone
+  int64_t gradients_size = 0;             // the sums begin with the gradients
   std::vector<MovingAverage> moving_averages;
   std::vector<LossEntry> losses;
   std::vector<int64_t> penalty_offsets;  // activity penalties: numerators, divided by rows
@@ -96,9 +96,10 @@ struct TowerGraphSpec {
   const Network* network;
   const CompileConfig* compile = nullptr;  // not for kPredict
   const VariableSpace* variables;
-  std::vector<VariablePtr> trainable;            // captured at compile
-  std::vector<TensorType> inputs;                  // row type of each input
-  std::vector<std::optional<TensorType>> targets;  // row type of each output's target; none: not given
+  std::vector<VariablePtr> trainable;  // captured at compile
+  std::vector<TensorType> inputs;      // row type of each input
+  std::vector<std::optional<TensorType>>
+      targets;  // row type of each output's target; none: not given
   std::vector<std::optional<TensorType>> sample_weights;
   bool global_batchnorm = false;
 };

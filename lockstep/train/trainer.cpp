@@ -15,9 +15,12 @@ constexpr int64_t kProbeRows = 2;
 
 const char* name_of(StepKind kind) {
   switch (kind) {
-    case StepKind::kTrain: return "train";
-    case StepKind::kTest: return "evaluate";
-    case StepKind::kPredict: return "predict";
+    case StepKind::kTrain:
+      return "train";
+    case StepKind::kTest:
+      return "evaluate";
+    case StepKind::kPredict:
+      return "predict";
   }
   return "";
 }
@@ -29,12 +32,18 @@ double contraction_flops(const Graph& graph) {
     const auto size = [&](int value) { return static_cast<double>(graph.type(value).size()); };
     if (node.opcode == Opcode::kDotGeneral) {
       double k = 1;
-      for (int64_t axis : node.as<DotAttrs>().lhs_contracting) k *= static_cast<double>(graph.type(node.operands[0]).shape[static_cast<int>(axis)]);
+      for (int64_t axis : node.as<DotAttrs>().lhs_contracting)
+        k *= static_cast<double>(graph.type(node.operands[0]).shape[static_cast<int>(axis)]);
       flops += 2 * size(node.results[0]) * k;
-    } else if (node.opcode == Opcode::kConv2d || node.opcode == Opcode::kConv2dInputGradient || node.opcode == Opcode::kConv2dKernelGradient) {
-      // Products: output pixels times kernel elements; the output is the result, an operand, or the cotangent.
-      const int y = node.opcode == Opcode::kConv2d ? node.results[0] : node.opcode == Opcode::kConv2dInputGradient ? node.operands[0] : node.operands[1];
-      const int kernel = node.opcode == Opcode::kConv2dKernelGradient ? node.results[0] : node.operands[1];
+    } else if (node.opcode == Opcode::kConv2d || node.opcode == Opcode::kConv2dInputGradient ||
+               node.opcode == Opcode::kConv2dKernelGradient) {
+      // Products: output pixels times kernel elements; the output is the result, an operand, or the
+      // cotangent.
+      const int y = node.opcode == Opcode::kConv2d                ? node.results[0]
+                    : node.opcode == Opcode::kConv2dInputGradient ? node.operands[0]
+                                                                  : node.operands[1];
+      const int kernel =
+          node.opcode == Opcode::kConv2dKernelGradient ? node.results[0] : node.operands[1];
       flops += 2 * size(y) / static_cast<double>(graph.type(y).shape.back()) * size(kernel);
     }
   }
@@ -44,7 +53,8 @@ double contraction_flops(const Graph& graph) {
 std::vector<Shard> even_shards(int64_t size, int devices) {
   std::vector<Shard> shards;
   for (int device = 0; device < devices; ++device) {
-    const int64_t begin = round_up_16(size * device / devices), end = round_up_16(size * (device + 1) / devices);
+    const int64_t begin = round_up_16(size * device / devices),
+                  end = round_up_16(size * (device + 1) / devices);
     shards.push_back({std::min(begin, size), std::min(end, size)});
   }
   return shards;
@@ -54,14 +64,18 @@ std::vector<Shard> even_shards(int64_t size, int devices) {
 
 // -- totals
 
-void MetricTotals::reset() { *this = {}; }
+void MetricTotals::reset() {
+  *this = {};
+}
 
-void MetricTotals::add(double loss, std::span<const LossEntry> losses, std::span<const double> output_losses,
-                       std::span<const MetricEntry> metrics, const float* sums, int64_t rows) {
+void MetricTotals::add(double loss, std::span<const LossEntry> losses,
+                       std::span<const double> output_losses, std::span<const MetricEntry> metrics,
+                       const float* sums, int64_t rows) {
   weighted_loss_ += loss * static_cast<double>(rows);
   rows_ += static_cast<double>(rows);
   output_losses_.resize(losses.size());
-  for (size_t k = 0; k < losses.size(); ++k) output_losses_[k] += output_losses[k] * static_cast<double>(rows);
+  for (size_t k = 0; k < losses.size(); ++k)
+    output_losses_[k] += output_losses[k] * static_cast<double>(rows);
   size_t at = 0;
   for (const MetricEntry& metric : metrics)
     for (int i = 0; i < metric.sum_count; ++i, ++at) {
@@ -76,7 +90,8 @@ std::vector<double> MetricTotals::results(std::span<const MetricEntry> metrics) 
   for (const MetricEntry& metric : metrics) {
     const auto count = static_cast<size_t>(metric.sum_count);
     const std::vector<double> none(count, 0.0);
-    results.push_back(metric.metric->result(sums_.empty() ? std::span(none) : std::span(sums_).subspan(at, count)));
+    results.push_back(metric.metric->result(sums_.empty() ? std::span(none)
+                                                          : std::span(sums_).subspan(at, count)));
     at += count;
   }
   return results;
@@ -99,8 +114,10 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
       variables_(network_->all_variables()),
       trainable_(network_->trainable_variables()),
       scalars_(ScalarBlock::kSize) {
-  if (options_.batch_size < 1) invalid_argument("batch_size", "must be >= 1: {}", options_.batch_size);
-  if (options_.tower_size < 0) invalid_argument("tower_size", "must be >= 1, or 0 for auto: {}", options_.tower_size);
+  if (options_.batch_size < 1)
+    invalid_argument("batch_size", "must be >= 1: {}", options_.batch_size);
+  if (options_.tower_size < 0)
+    invalid_argument("tower_size", "must be >= 1, or 0 for auto: {}", options_.tower_size);
   if (compile != nullptr) compile_ = *compile;
   const DeviceSpec spec = parse_devices(options_.devices);
   backend_ = make_backend(spec.kind);
@@ -118,8 +135,15 @@ void Trainer::bind(const DataBinding& binding) {
 }
 
 TowerGraphSpec Trainer::graph_spec(StepKind kind) const {
-  TowerGraphSpec spec{kind, network_.get(), compile_ ? &*compile_ : nullptr, &variables_, trainable_, binding_->inputs, binding_->targets,
-                      binding_->sample_weights, options_.global_batchnorm};
+  TowerGraphSpec spec{kind,
+                      network_.get(),
+                      compile_ ? &*compile_ : nullptr,
+                      &variables_,
+                      trainable_,
+                      binding_->inputs,
+                      binding_->targets,
+                      binding_->sample_weights,
+                      options_.global_batchnorm};
   return spec;
 }
 
@@ -127,8 +151,10 @@ Trainer::Program& Trainer::program(StepKind kind) {
   auto& program = programs_[static_cast<size_t>(kind)];
   if (program) return *program;
   LOCKSTEP_CHECK(binding_.has_value());
-  if (kind != StepKind::kPredict && !compile_) invalid_argument("model", "must be compiled to {}", name_of(kind));
-  if (kind == StepKind::kTrain && !compile_->optimizer) invalid_argument("model", "must be compiled with an optimizer to train");
+  if (kind != StepKind::kPredict && !compile_)
+    invalid_argument("model", "must be compiled to {}", name_of(kind));
+  if (kind == StepKind::kTrain && !compile_->optimizer)
+    invalid_argument("model", "must be compiled with an optimizer to train");
   program = std::make_unique<Program>();
   program->kind = kind;
   TowerGraph probe = build_tower_graph(graph_spec(kind), kProbeRows);
@@ -140,19 +166,22 @@ Trainer::Program& Trainer::program(StepKind kind) {
   if (kind == StepKind::kTrain) {
     for (size_t i = 0; i < trainable_.size(); ++i)
       if (trainable_[i]->regularizer) layout.has_gradient[i] = true;
-    update_ = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout, compile_->optimizer, variables_);
+    update_ = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout, compile_->optimizer,
+                                              variables_);
     if (pending_state_) update_->load(pending_state_->variables);
     pending_state_.reset();
     plan.shards = update_->shards();
   } else {
     plan.shards = even_shards(layout.sums_size, team_->size());
   }
-  for (const BatchColumn& column : layout.columns) plan.column_row_bytes.push_back(column.row_type.size_bytes());
-  for (const TensorType& type : layout.output_row_types) plan.output_row_bytes.push_back(type.size_bytes());
+  for (const BatchColumn& column : layout.columns)
+    plan.column_row_bytes.push_back(column.row_type.size_bytes());
+  for (const TensorType& type : layout.output_row_types)
+    plan.output_row_bytes.push_back(type.size_bytes());
   RunnerOptions runner{tower_size_, options_.placement, options_.before_tower};
-  const bool needs_denominators = std::any_of(layout.losses.begin(), layout.losses.end(), [](const LossEntry& loss) {
-    return loss.denominator == DenominatorKind::kDataDependent;
-  });
+  const bool needs_denominators = std::any_of(
+      layout.losses.begin(), layout.losses.end(),
+      [](const LossEntry& loss) { return loss.denominator == DenominatorKind::kDataDependent; });
   if (needs_denominators) {
     StepPlan denominators;
     denominators.sums_size = round_up_16(static_cast<int64_t>(layout.losses.size()));
@@ -172,7 +201,8 @@ int64_t Trainer::choose_tower_size(StepKind kind, const Graph& probe) const {
   int64_t parameters = 0;
   for (const VariablePtr& variable : trainable_) parameters += variable->size();
   double flops = contraction_flops(probe);
-  const bool has_targets = std::any_of(binding_->targets.begin(), binding_->targets.end(), [](const auto& target) { return target.has_value(); });
+  const bool has_targets = std::any_of(binding_->targets.begin(), binding_->targets.end(),
+                                       [](const auto& target) { return target.has_value(); });
   if (kind != StepKind::kTrain && compile_ && compile_->optimizer && has_targets)
     flops = contraction_flops(*build_tower_graph(graph_spec(StepKind::kTrain), kProbeRows).graph);
   return auto_tower_size(options_.batch_size, backend_->kind(), flops / kProbeRows, parameters);
@@ -184,19 +214,27 @@ void Trainer::ensure_shapes(Program& program, int64_t rows) {
   for (int64_t shape : program.runner->tower_shapes(rows)) {
     if (program.runner->has_program(shape)) continue;
     compiling.emplace_back(program.runner.get(), std::async(std::launch::async, [&, shape] {
-      return compile_tower(*backend_, build_tower_graph(graph_spec(program.kind), shape), shape, name_of(program.kind));
-    }));
+                             return compile_tower(
+                                 *backend_, build_tower_graph(graph_spec(program.kind), shape),
+                                 shape, name_of(program.kind));
+                           }));
     if (program.denominators)
       compiling.emplace_back(program.denominators.get(), std::async(std::launch::async, [&, shape] {
-        return compile_tower(*backend_, build_denominator_graph(program.layout, shape), shape, "denominators");
-      }));
+                               return compile_tower(*backend_,
+                                                    build_denominator_graph(program.layout, shape),
+                                                    shape, "denominators");
+                             }));
   }
   for (auto& [runner, result] : compiling) runner->add_program(result.get());
 }
 
-std::vector<WantedColumn> Trainer::wanted(StepKind kind) { return wanted_columns(*binding_, program(kind).layout); }
+std::vector<WantedColumn> Trainer::wanted(StepKind kind) {
+  return wanted_columns(*binding_, program(kind).layout);
+}
 
-std::vector<TensorType> Trainer::output_row_types() { return program(StepKind::kPredict).layout.output_row_types; }
+std::vector<TensorType> Trainer::output_row_types() {
+  return program(StepKind::kPredict).layout.output_row_types;
+}
 
 // -- steps
 
@@ -205,7 +243,8 @@ void Trainer::check_labels(const Program& program, const Batch& batch) const {
     if (loss.loss->target_dtype() != DType::kS32) continue;
     const Json config = loss.loss->config();
     std::optional<int64_t> ignored;
-    if (config.contains("ignore_class") && config["ignore_class"].is_number()) ignored = config["ignore_class"].get<int64_t>();
+    if (config.contains("ignore_class") && config["ignore_class"].is_number())
+      ignored = config["ignore_class"].get<int64_t>();
     const int64_t classes = loss.prediction_shape.rank() == 0 ? 1 : loss.prediction_shape.back();
     for (size_t c = 0; c < program.layout.columns.size(); ++c) {
       const BatchColumn& column = program.layout.columns[c];
@@ -213,8 +252,9 @@ void Trainer::check_labels(const Program& program, const Batch& batch) const {
       const auto* labels = static_cast<const int32_t*>(batch.columns[c]);
       for (int64_t i = 0; i < batch.rows * column.row_type.size(); ++i)
         if ((labels[i] < 0 || labels[i] >= classes) && labels[i] != ignored)
-          invalid_argument("y/" + column.name, "labels must be in [0, {}): {} in row {} of batch {}", classes, labels[i],
-                           i / std::max<int64_t>(1, column.row_type.size()), batch.index);
+          invalid_argument(
+              "y/" + column.name, "labels must be in [0, {}): {} in row {} of batch {}", classes,
+              labels[i], i / std::max<int64_t>(1, column.row_type.size()), batch.index);
     }
   }
 }
@@ -234,30 +274,42 @@ void Trainer::compute_denominators(Program& program, const Batch& batch) {
   for (size_t k = 0; k < layout.losses.size(); ++k) {
     const LossEntry& loss = layout.losses[k];
     switch (loss.denominator) {
-      case DenominatorKind::kValues: program.denominator_values[k] = static_cast<double>(batch.rows * loss.values_per_row); break;
-      case DenominatorKind::kOne: program.denominator_values[k] = 1; break;
-      case DenominatorKind::kDataDependent: program.denominator_values[k] = program.denominators->sums()[next++]; break;
+      case DenominatorKind::kValues:
+        program.denominator_values[k] = static_cast<double>(batch.rows * loss.values_per_row);
+        break;
+      case DenominatorKind::kOne:
+        program.denominator_values[k] = 1;
+        break;
+      case DenominatorKind::kDataDependent:
+        program.denominator_values[k] = program.denominators->sums()[next++];
+        break;
     }
   }
 }
 
 void Trainer::fill_scalars(Program& program, const Batch& batch) {
-  const auto put = [&](int64_t offset, auto value) { std::memcpy(scalars_.data() + offset, &value, sizeof value); };
+  const auto put = [&](int64_t offset, auto value) {
+    std::memcpy(scalars_.data() + offset, &value, sizeof value);
+  };
   put(ScalarBlock::kTrainStep, static_cast<uint32_t>(iterations_));
   put(ScalarBlock::kGlobalRows, static_cast<float>(batch.rows));
   put(ScalarBlock::kInverseRows, 1.0f / static_cast<float>(batch.rows));
   const StepLayout& layout = program.layout;
   for (size_t i = 0; i < layout.key_seeds.size(); ++i) {
-    const uint64_t seed = layout.key_seeds[i] ? static_cast<uint64_t>(*layout.key_seeds[i]) : options_.seed;
-    put(ScalarBlock::kKeys + 8 * static_cast<int64_t>(i), philox_key(seed, RandomPurpose::kLayer, network_->name()));
+    const uint64_t seed =
+        layout.key_seeds[i] ? static_cast<uint64_t>(*layout.key_seeds[i]) : options_.seed;
+    put(ScalarBlock::kKeys + 8 * static_cast<int64_t>(i),
+        philox_key(seed, RandomPurpose::kLayer, network_->name()));
   }
   for (size_t k = 0; k < layout.losses.size(); ++k) {
     const double d = program.denominator_values[k];
-    put(layout.losses[k].scalar_offset, d == 0 ? 0.0f : static_cast<float>(layout.losses[k].weight / d));
+    put(layout.losses[k].scalar_offset,
+        d == 0 ? 0.0f : static_cast<float>(layout.losses[k].weight / d));
   }
 }
 
-void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs, ShardedUpdate* update) {
+void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs,
+                  ShardedUpdate* update) {
   ensure_shapes(program, batch.rows);
   check_labels(program, batch);
   compute_denominators(program, batch);
@@ -274,24 +326,28 @@ void Trainer::run(Program& program, const Batch& batch, std::span<void* const> o
   program.runner->run(data);
 }
 
-/// The step's loss: each term's tree sum divided once, weighted, plus penalties; and the metrics' sums.
+/// The step's loss: each term's tree sum divided once, weighted, plus penalties; and the metrics'
+/// sums.
 double Trainer::collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals) {
   const StepLayout& layout = program.layout;
   const float* sums = program.runner->sums();
   double loss = penalty;
   for (size_t k = 0; k < layout.losses.size(); ++k) {
     const double d = program.denominator_values[k];
-    program.output_losses[k] = d == 0 ? 0 : static_cast<double>(sums[layout.losses[k].sum_offset]) / d;
+    program.output_losses[k] =
+        d == 0 ? 0 : static_cast<double>(sums[layout.losses[k].sum_offset]) / d;
     loss += layout.losses[k].weight * program.output_losses[k];
   }
-  for (int64_t offset : layout.penalty_offsets) loss += static_cast<double>(sums[offset]) / static_cast<double>(batch.rows);
+  for (int64_t offset : layout.penalty_offsets)
+    loss += static_cast<double>(sums[offset]) / static_cast<double>(batch.rows);
   totals.add(loss, layout.losses, program.output_losses, layout.metrics, sums, batch.rows);
   return loss;
 }
 
 double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
   Program& train = program(StepKind::kTrain);
-  update_->set_scalars({static_cast<float>(learning_rate()), iterations_, static_cast<float>(batch.rows)});
+  update_->set_scalars(
+      {static_cast<float>(learning_rate()), iterations_, static_cast<float>(batch.rows)});
   run(train, batch, {}, update_.get());
   variables_.touch();
   ++iterations_;
@@ -318,13 +374,15 @@ void Trainer::predict_step(const Batch& batch, std::span<void* const> outputs) {
   run(program(StepKind::kPredict), batch, outputs, nullptr);
 }
 
-std::vector<std::pair<std::string, double>> Trainer::logs(StepKind kind, const MetricTotals& totals) {
+std::vector<std::pair<std::string, double>> Trainer::logs(StepKind kind,
+                                                          const MetricTotals& totals) {
   const StepLayout& layout = program(kind).layout;
   std::vector<std::pair<std::string, double>> logs{{"loss", totals.loss()}};
   const std::vector<std::string> outputs = network_->output_names();
   if (layout.losses.size() > 1)
     for (size_t k = 0; k < layout.losses.size(); ++k)
-      logs.emplace_back(outputs[static_cast<size_t>(layout.losses[k].output)] + "_loss", totals.output_loss(k));
+      logs.emplace_back(outputs[static_cast<size_t>(layout.losses[k].output)] + "_loss",
+                        totals.output_loss(k));
   const std::vector<double> results = totals.results(layout.metrics);
   for (size_t i = 0; i < results.size(); ++i) logs.emplace_back(layout.metrics[i].name, results[i]);
   return logs;
@@ -339,17 +397,23 @@ double Trainer::learning_rate() const {
 
 void Trainer::set_learning_rate(double value) {
   if (compile_->optimizer->common.learning_rate.schedule)
-    invalid_argument("learning_rate", "cannot be set: the optimizer follows {}", compile_->optimizer->common.learning_rate.schedule->class_name());
+    invalid_argument("learning_rate", "cannot be set: the optimizer follows {}",
+                     compile_->optimizer->common.learning_rate.schedule->class_name());
   learning_rate_ = static_cast<float>(value);
 }
 
-void Trainer::store_variables() { variables_.store(); }
-void Trainer::load_variables() { variables_.load(); }
+void Trainer::store_variables() {
+  variables_.store();
+}
+void Trainer::load_variables() {
+  variables_.load();
+}
 
 OptimizerState Trainer::optimizer_state() {
   OptimizerState state;
   state.iterations = iterations_;
-  if (!compile_->optimizer->common.learning_rate.schedule) state.learning_rate = static_cast<float>(learning_rate());
+  if (!compile_->optimizer->common.learning_rate.schedule)
+    state.learning_rate = static_cast<float>(learning_rate());
   if (update_)
     state.variables = update_->save();
   else if (pending_state_)
@@ -362,7 +426,8 @@ void Trainer::load_optimizer_state(const OptimizerState& state) {
   if (update_ && !state.variables.empty()) update_->load(state.variables);
   if (!update_ && !state.variables.empty()) pending_state_ = state;
   iterations_ = state.iterations;
-  if (state.learning_rate && !compile_->optimizer->common.learning_rate.schedule) learning_rate_ = *state.learning_rate;
+  if (state.learning_rate && !compile_->optimizer->common.learning_rate.schedule)
+    learning_rate_ = *state.learning_rate;
 }
 
 void Trainer::finalize_averages() {
@@ -389,11 +454,14 @@ size_t Trainer::working_bytes() const {
 }
 
 std::string Trainer::idle_devices() const {
-  const int towers = static_cast<int>(cut_towers(options_.batch_size, std::max<int64_t>(1, tower_size_)).size());
+  const int towers =
+      static_cast<int>(cut_towers(options_.batch_size, std::max<int64_t>(1, tower_size_)).size());
   if (towers >= team_->size()) return "";
-  return fmt::format("{} of {} devices idle: a batch of {} makes {} towers of {}. --tower-size {} would use them all",
-                     team_->size() - towers, team_->size(), options_.batch_size, towers, tower_size_,
-                     std::max<int64_t>(1, options_.batch_size / team_->size()));
+  return fmt::format(
+      "{} of {} devices idle: a batch of {} makes {} towers of {}. --tower-size {} would use them "
+      "all",
+      team_->size() - towers, team_->size(), options_.batch_size, towers, tower_size_,
+      std::max<int64_t>(1, options_.batch_size / team_->size()));
 }
 
 }  // namespace lockstep

@@ -43,8 +43,8 @@ class MetricTotals {
 
 class Trainer {
  public:
-  /// The network is built and has values. What is trainable is captured now. `compile` may be null for
-  /// prediction alone.
+  /// The network is built and has values. What is trainable is captured now. `compile` may be null
+  /// for prediction alone.
   Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options);
   ~Trainer();
 
@@ -93,7 +93,8 @@ class Trainer {
   Program& program(StepKind kind);
   int64_t choose_tower_size(StepKind kind, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
-  void run(Program& program, const Batch& batch, std::span<void* const> outputs, ShardedUpdate* update);
+  void run(Program& program, const Batch& batch, std::span<void* const> outputs,
+           ShardedUpdate* update);
   void fill_scalars(Program& program, const Batch& batch);
   void compute_denominators(Program& program, const Batch& batch);
   double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);

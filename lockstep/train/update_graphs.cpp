@@ -24,11 +24,15 @@ struct GraphMaker {
 
 Value clip(Builder& b, const OptimizerConfig& config, Value gradient, Value squared_norm) {
   switch (clip_mode(config)) {
-    case ClipMode::kNone: return gradient;
-    case ClipMode::kNorm: return clip_by_norm(b, gradient, squared_norm, *config.clipnorm);
+    case ClipMode::kNone:
+      return gradient;
+    case ClipMode::kNorm:
+      return clip_by_norm(b, gradient, squared_norm, *config.clipnorm);
     case ClipMode::kGlobalNorm:
-      return b.multiply(gradient, clip_by_global_norm_scale(b, squared_norm, *config.global_clipnorm));
-    case ClipMode::kValue: return clip_by_value(b, gradient, *config.clipvalue);
+      return b.multiply(gradient,
+                        clip_by_global_norm_scale(b, squared_norm, *config.global_clipnorm));
+    case ClipMode::kValue:
+      return clip_by_value(b, gradient, *config.clipvalue);
   }
   check_failed("a known clip mode", __FILE__, __LINE__);
 }
@@ -67,10 +71,11 @@ std::unique_ptr<Graph> accumulate_graph(int64_t steps, int64_t n) {
 std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
   GraphMaker m;
   Builder& b = m.builder;
-  Optimizer::Args args{b, m.vector("weight", n), m.vector("gradient", n), {}, m.scalar("learning_rate"),
-                       m.scalar("updates")};
+  Optimizer::Args args{b,  m.vector("weight", n),     m.vector("gradient", n),
+                       {}, m.scalar("learning_rate"), m.scalar("updates")};
   const Value squared_norm = m.scalar("squared_norm");
-  for (const SlotSpec& slot : optimizer.slots()) args.slots.push_back(m.vector(slot.name.c_str(), n));
+  for (const SlotSpec& slot : optimizer.slots())
+    args.slots.push_back(m.vector(slot.name.c_str(), n));
   args.gradient = clip(b, optimizer.common, args.gradient, squared_norm);
   if (const auto& decay = optimizer.common.weight_decay)
     args.weight = decay_weight(b, args.weight, args.learning_rate, *decay);
@@ -84,7 +89,8 @@ std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
 std::unique_ptr<Graph> average_graph(double momentum, int64_t n) {
   GraphMaker m;
   const Value weight = m.vector("weight", n), average = m.vector("average", n);
-  return m.finish({moving_average_of_weight(m.builder, average, weight, m.scalar("iterations"), momentum)});
+  return m.finish(
+      {moving_average_of_weight(m.builder, average, weight, m.scalar("iterations"), momentum)});
 }
 
 std::unique_ptr<Graph> moving_average_graph(double momentum, int64_t n) {

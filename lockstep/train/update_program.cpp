@@ -31,7 +31,8 @@ struct UpdateProgram::VariablePlan {
 
 /// Executables by block size; made once.
 struct UpdateProgram::Programs {
-  std::map<int64_t, std::shared_ptr<Executable>> squares, accumulate, average_accumulated, apply, average;
+  std::map<int64_t, std::shared_ptr<Executable>> squares, accumulate, average_accumulated, apply,
+      average;
   std::map<std::tuple<double, double, int64_t>, std::shared_ptr<Executable>> penalties;
   std::map<std::pair<double, int64_t>, std::shared_ptr<Executable>> moving;
   std::vector<std::shared_ptr<Executable>> constraints;  // of each variable, or null
@@ -142,32 +143,45 @@ void UpdateProgram::compile() {
   for (const Block& block : blocks_) {
     const VariablePlan& plan = plans_[block.variable];
     const int64_t n = block.size;
-    if (config.use_ema) make(programs_->average, n, [&] { return average_graph(config.ema_momentum, n); }, "average");
+    if (config.use_ema)
+      make(
+          programs_->average, n, [&] { return average_graph(config.ema_momentum, n); }, "average");
     if (!plan.is_updated) continue;
-    make(programs_->apply, n, [&] { return apply_graph(*optimizer_, n); }, "update");
-    if (needs_norms()) make(programs_->squares, n, [&] { return square_sum_graph(n); }, "norm");
+    make(
+        programs_->apply, n, [&] { return apply_graph(*optimizer_, n); }, "update");
+    if (needs_norms())
+      make(
+          programs_->squares, n, [&] { return square_sum_graph(n); }, "norm");
     if (const auto steps = config.gradient_accumulation_steps) {
-      make(programs_->accumulate, n, [&] { return accumulate_graph(1, n); }, "accumulate");
-      make(programs_->average_accumulated, n, [&] { return accumulate_graph(*steps, n); }, "accumulate");
+      make(
+          programs_->accumulate, n, [&] { return accumulate_graph(1, n); }, "accumulate");
+      make(
+          programs_->average_accumulated, n, [&] { return accumulate_graph(*steps, n); },
+          "accumulate");
     }
     if (const auto& regularizer = plan.variable->regularizer)
-      make(programs_->penalties, std::tuple(regularizer->l1, regularizer->l2, n),
-           [&] { return penalty_graph(*regularizer, n); }, "penalty");
+      make(
+          programs_->penalties, std::tuple(regularizer->l1, regularizer->l2, n),
+          [&] { return penalty_graph(*regularizer, n); }, "penalty");
   }
   for (const VariablePlan& plan : plans_) {
     const auto& constraint = plan.variable->constraint;
     programs_->constraints.push_back(
-        constraint ? backend_.compile(*constraint_graph(*constraint, plan.variable->shape), {"constraint"})
-                   : nullptr);
+        constraint
+            ? backend_.compile(*constraint_graph(*constraint, plan.variable->shape), {"constraint"})
+            : nullptr);
   }
   for (const MovingAverage& moving : layout_.moving_averages) {
     const int64_t n = moving.variable->size();
-    make(programs_->moving, std::pair(moving.momentum, n),
-         [&] { return moving_average_graph(moving.momentum, n); }, "moving average");
+    make(
+        programs_->moving, std::pair(moving.momentum, n),
+        [&] { return moving_average_graph(moving.momentum, n); }, "moving average");
   }
 }
 
-void UpdateProgram::set_scalars(const UpdateScalars& scalars) { scalars_ = scalars; }
+void UpdateProgram::set_scalars(const UpdateScalars& scalars) {
+  scalars_ = scalars;
+}
 
 bool UpdateProgram::needs_norms() const {
   const ClipMode mode = clip_mode(optimizer_->common);
@@ -179,7 +193,9 @@ bool UpdateProgram::is_update_step() const {
   return !steps || (scalars_.iterations + 1) % *steps == 0;
 }
 
-int UpdateProgram::phase_count() const { return needs_norms() ? 2 : 1; }
+int UpdateProgram::phase_count() const {
+  return needs_norms() ? 2 : 1;
+}
 
 void UpdateProgram::run_phase(int phase, int device, float* sums) {
   const auto [first, last] = device_blocks_[device];
@@ -191,7 +207,8 @@ void UpdateProgram::run_phase(int phase, int device, float* sums) {
       if (blocks_[block].sums_offset == layout_.gradient_offsets[blocks_[block].variable])
         constrain(device, blocks_[block].variable);
   }
-  if (phase == 0 && device + 1 == static_cast<int>(shards_.size())) update_moving_averages(device, sums);
+  if (phase == 0 && device + 1 == static_cast<int>(shards_.size()))
+    update_moving_averages(device, sums);
 }
 
 void UpdateProgram::prepare_block(int device, int index, float* sums) {
@@ -208,10 +225,12 @@ void UpdateProgram::prepare_block(int device, int index, float* sums) {
   if (optimizer_->common.gradient_accumulation_steps) {
     float* accumulator = reinterpret_cast<float*>(accumulators_.data()) + block.sums_offset;
     if (!is_update_step()) {
-      scratch.run(*programs_->accumulate.at(block.size), {gradient, accumulator}, {}, {accumulator}, {});
+      scratch.run(*programs_->accumulate.at(block.size), {gradient, accumulator}, {}, {accumulator},
+                  {});
       return;
     }
-    scratch.run(*programs_->average_accumulated.at(block.size), {gradient, accumulator}, {}, {gradient}, {});
+    scratch.run(*programs_->average_accumulated.at(block.size), {gradient, accumulator}, {},
+                {gradient}, {});
     std::memset(accumulator, 0, static_cast<size_t>(block.size) * sizeof(float));
   }
   if (needs_norms())
@@ -221,16 +240,18 @@ void UpdateProgram::prepare_block(int device, int index, float* sums) {
 float UpdateProgram::squared_norm(const VariablePlan& plan) const {
   switch (clip_mode(optimizer_->common)) {
     case ClipMode::kNorm:
-      return tree_sum(std::span(squares_).subspan(plan.first_block, plan.last_block - plan.first_block));
+      return tree_sum(
+          std::span(squares_).subspan(plan.first_block, plan.last_block - plan.first_block));
     case ClipMode::kGlobalNorm: {
       std::vector<float> sums;
       for (const VariablePlan& each : plans_)
         if (each.is_updated)
-          sums.push_back(tree_sum(std::span(squares_).subspan(
-              each.first_block, each.last_block - each.first_block)));
+          sums.push_back(tree_sum(
+              std::span(squares_).subspan(each.first_block, each.last_block - each.first_block)));
       return tree_sum(sums);
     }
-    default: return 0.0f;
+    default:
+      return 0.0f;
   }
 }
 
@@ -280,8 +301,8 @@ float UpdateProgram::penalty() const {
   std::vector<float> sums;
   for (const VariablePlan& plan : plans_)
     if (plan.variable->regularizer)
-      sums.push_back(tree_sum(std::span(penalties_).subspan(
-          plan.first_block, plan.last_block - plan.first_block)));
+      sums.push_back(tree_sum(
+          std::span(penalties_).subspan(plan.first_block, plan.last_block - plan.first_block)));
   return tree_sum(sums);
 }
 
@@ -294,7 +315,8 @@ void UpdateProgram::apply_averages() {
   variables_.touch();
 }
 
-/// Name, position among the gradients and place of every saved tensor, in the order of Keras's files.
+/// Name, position among the gradients and place of every saved tensor, in the order of Keras's
+/// files.
 std::vector<UpdateProgram::StateTensor> UpdateProgram::state_tensors() const {
   std::vector<StateTensor> tensors;
   const auto add_all = [&](const AlignedBytes& storage, const std::string& suffix) {
@@ -319,8 +341,9 @@ std::vector<OptimizerVariable> UpdateProgram::save() const {
     std::string name = variable.path + "_" + tensor.suffix;
     std::replace(name.begin(), name.end(), '/', '_');
     HostTensor value(DType::kF32, variable.shape);
-    std::memcpy(value.bytes(), reinterpret_cast<const float*>(tensor.storage->data()) +
-                                   layout_.gradient_offsets[tensor.variable],
+    std::memcpy(value.bytes(),
+                reinterpret_cast<const float*>(tensor.storage->data()) +
+                    layout_.gradient_offsets[tensor.variable],
                 value.size_bytes());
     saved.push_back({std::move(name), std::move(value)});
   }
@@ -330,13 +353,15 @@ std::vector<OptimizerVariable> UpdateProgram::save() const {
 void UpdateProgram::load(const std::vector<OptimizerVariable>& saved) {
   const std::vector<StateTensor> tensors = state_tensors();
   if (tensors.size() != saved.size())
-    invalid_argument("optimizer", "{} keeps {} tensors for {} trainable variables: the state holds {}",
+    invalid_argument("optimizer",
+                     "{} keeps {} tensors for {} trainable variables: the state holds {}",
                      optimizer_->class_name(), tensors.size(), plans_.size(), saved.size());
   for (size_t i = 0; i < saved.size(); ++i) {
     const Variable& variable = *plans_[tensors[i].variable].variable;
     if (saved[i].value.shape() != variable.shape || !is_float(saved[i].value.dtype()))
-      invalid_argument("optimizer", "{} of \"{}\" must be f32{}: {} came (tensor {})", tensors[i].suffix,
-                       variable.path, variable.shape.str(), saved[i].value.type().str(), i);
+      invalid_argument("optimizer", "{} of \"{}\" must be f32{}: {} came (tensor {})",
+                       tensors[i].suffix, variable.path, variable.shape.str(),
+                       saved[i].value.type().str(), i);
   }
   for (size_t i = 0; i < saved.size(); ++i) {
     const HostTensor value = saved[i].value.as(DType::kF32);
@@ -346,7 +371,8 @@ void UpdateProgram::load(const std::vector<OptimizerVariable>& saved) {
   }
 }
 
-float variable_penalty(const Backend& backend, const Variable& variable, const VariableSpace& variables) {
+float variable_penalty(const Backend& backend, const Variable& variable,
+                       const VariableSpace& variables) {
   std::vector<float> sums;
   for (int64_t begin = 0; begin < variable.size(); begin += kBlock) {
     const int64_t n = std::min(kBlock, variable.size() - begin);

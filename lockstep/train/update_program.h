@@ -24,8 +24,8 @@ struct UpdateScalars {
 /// Owns the optimizer's tensors. Bits do not depend on the number of devices.
 class UpdateProgram : public ShardedUpdate {
  public:
-  UpdateProgram(const Backend& backend, int devices, const StepLayout& layout, OptimizerPtr optimizer,
-                VariableSpace& variables);
+  UpdateProgram(const Backend& backend, int devices, const StepLayout& layout,
+                OptimizerPtr optimizer, VariableSpace& variables);
   ~UpdateProgram() override;
 
   /// One a device: whole blocks; variables that may not be cut stay whole; the last device also has
@@ -36,7 +36,8 @@ class UpdateProgram : public ShardedUpdate {
   int phase_count() const override;
   void run_phase(int phase, int device, float* sums) override;
 
-  /// Weight penalties of the last step's weights (before the update): blocks, then variables, along the tree.
+  /// Weight penalties of the last step's weights (before the update): blocks, then variables, along
+  /// the tree.
   float penalty() const;
 
   /// Overwrites the weights with their moving averages, as Keras does at the end of fit.
@@ -44,7 +45,8 @@ class UpdateProgram : public ShardedUpdate {
 
   /// Slots, averages and accumulators, in the order and under the names of Keras's files.
   std::vector<OptimizerVariable> save() const;
-  /// Throws InvalidArgument naming the first tensor whose count or shape does not fit; nothing is changed then.
+  /// Throws InvalidArgument naming the first tensor whose count or shape does not fit; nothing is
+  /// changed then.
   void load(const std::vector<OptimizerVariable>& saved);
 
  private:
@@ -86,6 +88,7 @@ class UpdateProgram : public ShardedUpdate {
 };
 
 /// The penalty of one regularised variable's present value: blocks along the tree.
-float variable_penalty(const Backend& backend, const Variable& variable, const VariableSpace& variables);
+float variable_penalty(const Backend& backend, const Variable& variable,
+                       const VariableSpace& variables);
 
 }  // namespace lockstep

@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-VariableSpace::VariableSpace(std::vector<VariablePtr> variables) : variables_(std::move(variables)) {
+VariableSpace::VariableSpace(std::vector<VariablePtr> variables)
+    : variables_(std::move(variables)) {
   for (const VariablePtr& variable : variables_) {
     if (variable->dtype != DType::kF32)
       unsupported(variable->path, "variables must be float32: {}", dtype_name(variable->dtype));

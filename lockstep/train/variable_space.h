@@ -38,6 +38,8 @@ class VariableSpace {
 };
 
 /// `n` rounded up to a multiple of 16 elements: one cache line of floats.
-inline int64_t round_up_16(int64_t n) { return (n + 15) / 16 * 16; }
+inline int64_t round_up_16(int64_t n) {
+  return (n + 15) / 16 * 16;
+}
 
 }  // namespace lockstep

@@ -34,7 +34,8 @@ TEST(TowerPlan, PlacesContiguousBalancedRanges) {
       ASSERT_EQ(ranges.size(), static_cast<size_t>(devices));
       for (const TowerRange& range : ranges) {
         EXPECT_EQ(range.first, next);
-        EXPECT_LE(range.last - range.first, (towers + devices - 1) / devices) << towers << " on " << devices;
+        EXPECT_LE(range.last - range.first, (towers + devices - 1) / devices)
+            << towers << " on " << devices;
         next = range.last;
       }
       EXPECT_EQ(next, towers);

@@ -1,4 +1,5 @@
-// The first promise as a property: whatever the devices, the placement and who is slow, the same bits.
+// The first promise as a property: whatever the devices, the placement and who is slow, the same
+// bits.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,8 +22,10 @@ HostTensor noise(const Shape& shape, uint64_t seed) {
 HostTensor labels(int64_t rows, int64_t classes, uint64_t seed, bool with_ignored) {
   HostTensor tensor(DType::kS32, {rows});
   PhiloxStream stream(philox_key(seed, RandomPurpose::kInit, "labels"));
-  for (int32_t& value : tensor.data<int32_t>()) value = static_cast<int32_t>(stream.below(static_cast<uint64_t>(classes)));
-  for (size_t i = 0; with_ignored && i < static_cast<size_t>(rows); i += 3) tensor.data<int32_t>()[i] = -1;
+  for (int32_t& value : tensor.data<int32_t>())
+    value = static_cast<int32_t>(stream.below(static_cast<uint64_t>(classes)));
+  for (size_t i = 0; with_ignored && i < static_cast<size_t>(rows); i += 3)
+    tensor.data<int32_t>()[i] = -1;
   return tensor;
 }
 
@@ -34,18 +37,22 @@ struct Recipe {
 
 Model make_model(const Recipe& recipe) {
   const Tensor x = Input({6, 6, 2});
-  Tensor h = Conv2D({.filters = 4, .kernel_size = 3, .activation = "selu", .kernel_regularizer = "l2"})(x);
+  Tensor h =
+      Conv2D({.filters = 4, .kernel_size = 3, .activation = "selu", .kernel_regularizer = "l2"})(x);
   h = BatchNormalization({.synchronized = recipe.synchronized})(h);
   h = Dropout({.rate = 0.3})(h);
   h = Flatten(FlattenConfig{})(h);
   const LayerHandle shared = BatchNormalization(BatchNormalizationConfig{});
   h = Add()({shared(h), shared(h)});
-  const Tensor classes = Dense({.units = 5, .activation = "softmax", .kernel_constraint = "max_norm", .name = "classes"})(h);
+  const Tensor classes = Dense(
+      {.units = 5, .activation = "softmax", .kernel_constraint = "max_norm", .name = "classes"})(h);
   const Tensor value = Dense({.units = 3, .name = "value"})(h);
   Model model({x}, {classes, value}, "net");
   Json config;
   config["optimizer"] = {{"class_name", "Adam"}, {"config", recipe.optimizer_config}};
-  config["loss"] = {Json{{"class_name", "SparseCategoricalCrossentropy"}, {"config", {{"ignore_class", -1}}}}, "mse"};
+  config["loss"] = {
+      Json{{"class_name", "SparseCategoricalCrossentropy"}, {"config", {{"ignore_class", -1}}}},
+      "mse"};
   config["metrics"] = {Json::array({"accuracy"}), Json::array({"mae"})};
   model.compile(config);
   return model;
@@ -64,9 +71,11 @@ Outcome train(const Recipe& recipe, const DatasetPtr& data, FitArguments argumen
   const History history = model.fit(data, arguments);
   Outcome outcome;
   outcome.tensors = model.get_weights();
-  for (OptimizerVariable& variable : model.optimizer_state().variables) outcome.tensors.push_back(std::move(variable.value));
+  for (OptimizerVariable& variable : model.optimizer_state().variables)
+    outcome.tensors.push_back(std::move(variable.value));
   outcome.numbers = history.step_losses;
-  for (const auto& [name, values] : history.all()) outcome.numbers.insert(outcome.numbers.end(), values.begin(), values.end());
+  for (const auto& [name, values] : history.all())
+    outcome.numbers.insert(outcome.numbers.end(), values.begin(), values.end());
   return outcome;
 }
 
@@ -82,7 +91,9 @@ class SameBits : public testing::TestWithParam<int> {};
 
 TEST_P(SameBits, OnAnyDevices) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
-  const auto pick = [&](std::initializer_list<int> values) { return *(values.begin() + random() % values.size()); };
+  const auto pick = [&](std::initializer_list<int> values) {
+    return *(values.begin() + random() % values.size());
+  };
   Recipe recipe;
   recipe.synchronized = pick({0, 1}) == 1;
   const int clip = pick({0, 1, 2});
@@ -93,10 +104,14 @@ TEST_P(SameBits, OnAnyDevices) {
   const int64_t towers = 1 + static_cast<int64_t>(random() % 17);
   const int64_t tower_size = 1 + static_cast<int64_t>(random() % 4), batch = towers * tower_size;
   const DatasetPtr data = make_data(2 * batch + 1);  // a last batch of one row
-  const Outcome want = train(recipe, data, {.batch_size = batch, .devices = "cpu:1", .tower_size = tower_size});
+  const Outcome want =
+      train(recipe, data, {.batch_size = batch, .devices = "cpu:1", .tower_size = tower_size});
   for (const int devices : {2, 3, 5, 7})
     for (const Placement placement : {Placement::kStatic, Placement::kDynamic}) {
-      FitArguments arguments{.batch_size = batch, .devices = fmt::format("cpu:{}", devices), .tower_size = tower_size, .placement = placement};
+      FitArguments arguments{.batch_size = batch,
+                             .devices = fmt::format("cpu:{}", devices),
+                             .tower_size = tower_size,
+                             .placement = placement};
       const int slow = static_cast<int>(random() % static_cast<unsigned>(devices));
       arguments.before_tower = [slow](int device, int) {
         if (device == slow) std::this_thread::sleep_for(std::chrono::microseconds(300));
@@ -104,7 +119,8 @@ TEST_P(SameBits, OnAnyDevices) {
       const Outcome got = train(recipe, data, arguments);
       ASSERT_EQ(got.tensors.size(), want.tensors.size());
       for (size_t i = 0; i < got.tensors.size(); ++i)
-        ASSERT_TRUE(got.tensors[i].same_bits(want.tensors[i])) << "tensor " << i << ", " << devices << " devices, " << towers << " towers";
+        ASSERT_TRUE(got.tensors[i].same_bits(want.tensors[i]))
+            << "tensor " << i << ", " << devices << " devices, " << towers << " towers";
       ASSERT_EQ(got.numbers, want.numbers) << devices << " devices";
     }
 }
