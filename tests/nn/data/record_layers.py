@@ -37,7 +37,8 @@ def record(layer, *shapes):
     return {
         "layer": saved,
         "inputs": [list(shape) for shape in shapes],
-        "variables": [[v.name, list(v.shape)] for v in layer.variables],
+        # A seed generator's state is no weight: Keras does not save it either.
+        "variables": [[v.name, list(v.shape)] for v in layer.variables if v.name != "seed_generator_state"],
         "shape": list(result.shape),
         "values": numbers(result),
     }
