@@ -9,20 +9,21 @@
 namespace lockstep {
 
 // POINT(name): one instruction each. Operands in the order of the op of that name.
-#define LOCKSTEP_POINT_OPS(POINT)                                                                  \
-  POINT(Abs)                                                                                       \
-  POINT(Negate)                                                                                    \
-  POINT(Sign) POINT(Floor) POINT(RoundNearestEven) POINT(Exponential) POINT(ExponentialMinusOne)   \
-      POINT(Log) POINT(LogPlusOne) POINT(Logistic) POINT(Tanh) POINT(Erf) POINT(Sqrt) POINT(Rsqrt) \
-          POINT(Sine) POINT(Cosine) POINT(IsFinite) POINT(Add) POINT(Subtract) POINT(Multiply)     \
-              POINT(Divide) POINT(Maximum) POINT(Minimum) POINT(Power) POINT(Remainder)            \
-                  POINT(Relu) POINT(ReluGradient) POINT(Elu) POINT(EluGradient) POINT(Eq)          \
-                      POINT(Ne) POINT(Lt) POINT(Le) POINT(Gt) POINT(Ge) POINT(IntEq) POINT(IntNe)  \
-                          POINT(IntLt) POINT(IntLe) POINT(IntGt) POINT(IntGe) POINT(IntAdd)        \
-                              POINT(IntSubtract) POINT(IntMultiply) POINT(And) POINT(Or)           \
-                                  POINT(Not) POINT(Select) POINT(FloatToInt) POINT(IntToFloat)     \
-                                      POINT(MaskToFloat) POINT(MaskToInt) POINT(BytesToMask)       \
-                                          POINT(MaskToBytes) POINT(DropoutGradient)                \
+#define LOCKSTEP_POINT_OPS(POINT)                                                                 \
+  POINT(Abs)                                                                                      \
+  POINT(Negate)                                                                                   \
+  POINT(Sign)                                                                                     \
+  POINT(Floor) POINT(RoundNearestEven) POINT(Exponential) POINT(ExponentialMinusOne) POINT(Log)   \
+      POINT(LogPlusOne) POINT(Logistic) POINT(Tanh) POINT(Erf) POINT(Sqrt) POINT(Rsqrt)           \
+          POINT(Sine) POINT(Cosine) POINT(IsFinite) POINT(Add) POINT(Subtract) POINT(Multiply)    \
+              POINT(Divide) POINT(Maximum) POINT(Minimum) POINT(Power) POINT(Remainder)           \
+                  POINT(Relu) POINT(ReluGradient) POINT(Elu) POINT(EluGradient) POINT(Eq)         \
+                      POINT(Ne) POINT(Lt) POINT(Le) POINT(Gt) POINT(Ge) POINT(IntEq) POINT(IntNe) \
+                          POINT(IntLt) POINT(IntLe) POINT(IntGt) POINT(IntGe) POINT(IntAdd)       \
+                              POINT(IntSubtract) POINT(IntMultiply) POINT(And) POINT(Or)          \
+                                  POINT(Not) POINT(Select) POINT(FloatToInt) POINT(IntToFloat)    \
+                                      POINT(MaskToFloat) POINT(MaskToInt) POINT(BytesToMask)      \
+                                          POINT(MaskToBytes) POINT(DropoutGradient)               \
                                               POINT(DropoutEluGradient) POINT(DropoutReluGradient)
 
 enum class PointOp : uint8_t {

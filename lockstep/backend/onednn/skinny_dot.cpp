@@ -16,6 +16,7 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kChunk = 256;  // rows of w at a time
+constexpr int64_t kTile = 64;    // the same where all rows of x are copied: they stay in L1
 constexpr int64_t kRows = 4;     // rows of x whose sums are in registers at once
 
 /// Rows of w in the order of x's elements: runs of consecutive rows.
@@ -156,7 +157,7 @@ HWY_INLINE void OuterProducts(const float* HWY_RESTRICT x, const float* HWY_REST
     V column[kVectors];
     for (int64_t v = 0; v < kVectors; ++v) column[v] = hn::LoadU(d, dy + s * kSkinny + v * kLanes);
     for (int64_t r = 0; r < R; ++r) {
-      const V value = hn::Set(d, x[s * kChunk + r]);
+      const V value = hn::Set(d, x[s * kTile + r]);
       for (int64_t v = 0; v < kVectors; ++v)
         total[r][v] = hn::MulAdd(value, column[v], total[r][v]);
     }
@@ -168,12 +169,12 @@ HWY_INLINE void OuterProducts(const float* HWY_RESTRICT x, const float* HWY_REST
 
 void WeightGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const float* x,
                     const float* dy, float* dw, float* scratch) {
-  float *padded = scratch, *sums = padded + k * kSkinny, *chunk = sums + kChunk * kSkinny;
+  float *padded = scratch, *sums = padded + k * kSkinny, *chunk = sums + kTile * kSkinny;
   std::fill_n(padded, k * kSkinny, 0.0f);
   for (int64_t s = 0; s < k; ++s) std::copy_n(dy + s * n, n, padded + s * kSkinny);
-  for (int64_t begin = 0; begin < m; begin += kChunk) {
-    const int64_t count = std::min(kChunk, m - begin);
-    for (int64_t s = 0; s < k; ++s) std::copy_n(x + s * m + begin, count, chunk + s * kChunk);
+  for (int64_t begin = 0; begin < m; begin += kTile) {
+    const int64_t count = std::min(kTile, m - begin);
+    for (int64_t s = 0; s < k; ++s) std::copy_n(x + s * m + begin, count, chunk + s * kTile);
     int64_t i = 0;
     for (; i + kRows <= count; i += kRows)
       OuterProducts<kRows>(chunk + i, padded, k, sums + i * kSkinny);
@@ -218,7 +219,7 @@ size_t skinny_scratch_bytes(SkinnyForm form, int64_t m, int64_t k) {
     case SkinnyForm::kInputGradient:
       return static_cast<size_t>(chunk + kSkinny) * sizeof(float);
     case SkinnyForm::kWeightGradient:
-      return static_cast<size_t>(chunk + k * kSkinny + k * kChunk) * sizeof(float);
+      return static_cast<size_t>((kTile + k) * kSkinny + k * kTile) * sizeof(float);
   }
   return 0;
 }
