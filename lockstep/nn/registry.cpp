@@ -56,17 +56,14 @@ std::span<const LayerClass> layer_classes() {
 LayerPtr layer_from_config(const Json& json) {
   const KerasObject object = keras_object(json, "model");
   if (!is_layer_module(json))
-    unsupported("model", "unsupported object {}:{}, which is no layer", json["module"].dump(),
-                object.class_name);
+    unsupported(
+        "model", "unsupported object {}:{}, which is no layer",
+        json["module"].is_string() ? json["module"].get<std::string>() : json["module"].dump(),
+        object.class_name);
   if (is_network(object.class_name)) return network_from_config(json);
-  std::vector<std::string_view> known;
-  for (const LayerClass& row : layer_classes()) {
+  for (const LayerClass& row : layer_classes())
     if (row.class_name == object.class_name) return row.read(object.config);
-    known.push_back(row.class_name);
-  }
-  const std::string closest = closest_name(object.class_name, known);
-  unsupported("model", "unsupported layer {}.{}", object.class_name,
-              closest.empty() ? "" : fmt::format(" Did you mean {}?", closest));
+  unsupported("model", "unsupported layer {}", object.class_name);
 }
 
 Json layer_to_config(const Layer& layer) {

@@ -24,9 +24,13 @@ std::string shapes_text(const std::vector<TensorSpec>& specs) {
 
 /// 1,234,567.
 std::string with_commas(int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(i, ",");
-  return digits;
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 std::string bytes_text(int64_t bytes) {
@@ -130,15 +134,16 @@ class Table {
   std::string text_;
 };
 
-/// Widths of the cells' texts so that the table is `width` columns wide.
-std::vector<size_t> column_widths(std::vector<double> ends, int width) {
+/// Widths of the cells' texts in a table of `width` columns. What borders and padding take, Keras's
+/// table (rich) takes from all cells alike, and the odd column from the last but one.
+std::vector<size_t> column_widths(const std::vector<double>& ends, int width) {
   std::vector<size_t> widths;
-  const int cells = width - static_cast<int>(ends.size()) - 1;
   int begin = 0;
-  for (double end : ends) {
-    const int next = static_cast<int>(end * cells);
-    widths.push_back(static_cast<size_t>(std::max(next - begin - 2, 4)));
-    begin = next;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const int end = static_cast<int>(ends[i] * width);
+    const int taken = i + 2 == ends.size() ? 4 : 3;
+    widths.push_back(static_cast<size_t>(std::max(end - begin - taken, 4)));
+    begin = end;
   }
   return widths;
 }
