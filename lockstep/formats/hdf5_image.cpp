@@ -6,6 +6,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kSmallestFile = 96;
+constexpr std::string_view kHeapSignature = "GCOL\x01";
 constexpr size_t kHeapHeader = 16;    // signature, version, reserved, size
 constexpr size_t kObjectHeader = 16;  // index, references, reserved, size
 
@@ -15,7 +16,33 @@ uint64_t little_endian(std::string_view bytes, size_t at, size_t count) {
   return value;
 }
 
-std::string superblock_flaw(std::string_view bytes) {
+/// The whole of the global heap at `address`.
+std::optional<std::string_view> heap_at(std::string_view bytes, uint64_t address) {
+  if (address > bytes.size() || bytes.size() - address < kHeapHeader) return std::nullopt;
+  const std::string_view rest = bytes.substr(address);
+  const uint64_t size = little_endian(rest, 8, 8);
+  if (!rest.starts_with(kHeapSignature) || size < kHeapHeader || size > rest.size())
+    return std::nullopt;
+  return rest.substr(0, size);
+}
+
+/// Content of an object of a heap; free space (index 0) is none.
+std::optional<std::string_view> object_of(std::string_view heap, uint32_t index) {
+  size_t at = kHeapHeader;
+  while (heap.size() - at >= kObjectHeader) {
+    const uint64_t found = little_endian(heap, at, 2), size = little_endian(heap, at + 8, 8);
+    if (found == 0 || size > heap.size() - at - kObjectHeader) return std::nullopt;
+    if (found == index) return heap.substr(at + kObjectHeader, size);
+    const uint64_t taken = kObjectHeader + (size + 7) / 8 * 8;
+    if (taken > heap.size() - at) return std::nullopt;
+    at += taken;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string hdf5_superblock_flaw(std::string_view bytes) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
   if (!bytes.starts_with(kSignature)) return "must begin with HDF5's signature";
   if (bytes.size() < kSmallestFile) return "is too short for an HDF5 file";
@@ -32,40 +59,18 @@ std::string superblock_flaw(std::string_view bytes) {
   return "";
 }
 
-/// Whether the objects of a global heap fill it. `heap` is all of it, its header included.
-bool is_sound_heap(std::string_view heap) {
-  size_t at = kHeapHeader;
-  while (heap.size() - at >= kObjectHeader) {
-    const bool is_free = little_endian(heap, at, 2) == 0;
-    const uint64_t size = little_endian(heap, at + 8, 8);
-    if (size > heap.size()) return false;
-    const uint64_t taken = is_free ? size : kObjectHeader + (size + 7) / 8 * 8;  // free: all of it
-    if (taken < kObjectHeader || taken > heap.size() - at) return false;
-    at += taken;
-  }
-  return true;
+Hdf5TextPlace parse_hdf5_text_place(std::string_view place) {
+  return {static_cast<uint32_t>(little_endian(place, 0, 4)), little_endian(place, 4, 8),
+          static_cast<uint32_t>(little_endian(place, 12, 4))};
 }
 
-/// Texts of variable length lie in global heaps, wherever in the file.
-std::string heap_flaw(std::string_view bytes) {
-  constexpr std::string_view kSignature = "GCOL\x01";
-  for (size_t at = bytes.find(kSignature); at != std::string_view::npos;
-       at = bytes.find(kSignature, at + 1)) {
-    if (bytes.size() - at < kHeapHeader) break;
-    const uint64_t size = little_endian(bytes, at + 8, 8);
-    // A size beyond the file is refused by libhdf5 too, or this is no heap but some weights.
-    if (size > bytes.size() - at) continue;
-    if (size < kHeapHeader || !is_sound_heap(bytes.substr(at, size)))
-      return fmt::format("the global heap at byte {} is damaged", at);
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string hdf5_image_flaw(std::string_view bytes) {
-  const std::string flaw = superblock_flaw(bytes);
-  return flaw.empty() ? heap_flaw(bytes) : flaw;
+std::optional<std::string> hdf5_text_at(std::string_view bytes, const Hdf5TextPlace& place) {
+  if (place.length == 0) return "";
+  const auto heap = heap_at(bytes, place.heap);
+  const auto object = heap ? object_of(*heap, place.index) : std::nullopt;
+  if (!object || place.length > object->size()) return std::nullopt;
+  const std::string_view text = object->substr(0, place.length);
+  return std::string(text.substr(0, text.find('\0')));
 }
 
 }  // namespace lockstep

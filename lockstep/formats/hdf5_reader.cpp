@@ -74,16 +74,28 @@ herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-/// Texts that libhdf5 allocated.
-struct VariableTexts {
-  VariableTexts(hid_t type, hid_t space, size_t count) : type(type), space(space), texts(count) {}
-  ~VariableTexts() { H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts.data()); }
-  VariableTexts(const VariableTexts&) = delete;
-  VariableTexts& operator=(const VariableTexts&) = delete;
+/// Conversion of variable-length texts to opaque bytes: where the text lies, as stored. libhdf5's
+/// own conversion would follow that place unchecked.
+herr_t keep_text_places(hid_t stored, hid_t opaque, H5T_cdata_t* data, size_t, size_t, size_t,
+                        void*, void*, hid_t) {
+  data->need_bkg = H5T_BKG_NO;
+  if (data->command != H5T_CONV_INIT) return 0;
+  const bool is_kept =
+      H5Tget_size(stored) == Hdf5TextPlace::kBytes && H5Tget_size(opaque) == Hdf5TextPlace::kBytes;
+  return is_kept ? 0 : -1;
+}
 
-  hid_t type, space;
-  std::vector<char*> texts;
-};
+/// The memory type of places of texts; its conversion is made known once a process.
+Handle text_place_type() {
+  Handle opaque(H5Tcreate(H5T_OPAQUE, Hdf5TextPlace::kBytes), H5Tclose);
+  static const bool is_registered = [&] {
+    const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(text, H5T_VARIABLE);
+    return H5Tregister(H5T_PERS_SOFT, "text_place", text, opaque, keep_text_places) >= 0;
+  }();
+  LOCKSTEP_CHECK(is_registered);
+  return opaque;
+}
 
 bool is_known_filter(H5Z_filter_t filter) {
   return filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE ||
@@ -104,7 +116,7 @@ struct Hdf5Reader::Impl {
 
   void open(Bytes bytes) {
     file_bytes = bytes.size();
-    const std::string flaw = hdf5_image_flaw(bytes);
+    const std::string flaw = hdf5_superblock_flaw(bytes);
     if (!flaw.empty()) damaged("{}", flaw);
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_fapl_core(access, 1 << 20, 0);
@@ -157,18 +169,29 @@ struct Hdf5Reader::Impl {
     if (count > file_bytes / H5Tget_size(type))
       damaged("attribute \"{}\" of \"{}\" claims {} texts in a file of {} bytes", name, path, count,
               file_bytes);
-    auto result = H5Tis_variable_str(type) > 0 ? variable_texts(attribute, type, space, count)
+    auto result = H5Tis_variable_str(type) > 0 ? variable_texts(attribute, count)
                                                : fixed_texts(attribute, type, count);
     if (!result) damaged("attribute \"{}\" of \"{}\" cannot be read", name, path);
     return result;
   }
 
-  static std::optional<std::vector<std::string>> variable_texts(hid_t attribute, hid_t type,
-                                                                hid_t space, size_t count) {
-    VariableTexts read(type, space, count);
-    if (H5Aread(attribute, type, read.texts.data()) < 0) return std::nullopt;
+  /// The file as it lies in libhdf5's memory.
+  std::string_view image() const {
+    void* begin = nullptr;  // the driver's pointer to its memory
+    if (H5Fget_vfd_handle(*file, H5P_DEFAULT, &begin) < 0) damaged("cannot be read");
+    return {*static_cast<const char**>(begin), file_bytes};
+  }
+
+  std::optional<std::vector<std::string>> variable_texts(hid_t attribute, size_t count) const {
+    std::string places(count * Hdf5TextPlace::kBytes, '\0');
+    if (H5Aread(attribute, text_place_type(), places.data()) < 0) return std::nullopt;
     std::vector<std::string> result;
-    for (const char* text : read.texts) result.emplace_back(text == nullptr ? "" : text);
+    for (size_t at = 0; at < places.size(); at += Hdf5TextPlace::kBytes) {
+      auto text = hdf5_text_at(image(), parse_hdf5_text_place(std::string_view(places).substr(
+                                            at, Hdf5TextPlace::kBytes)));
+      if (!text) return std::nullopt;
+      result.push_back(std::move(*text));
+    }
     return result;
   }
 
