@@ -16,6 +16,10 @@ namespace lockstep {
 
 /// Reading. Soft and external links are refused (Unsupported), so no other file is ever opened.
 /// Paths have no leading slash: "layers/dense/vars/0".
+///
+/// Superblock, sizes, filters and texts are checked here. Headers of groups and datasets are
+/// decoded by libhdf5, and 1.10 may read outside its memory when they are made to harm: give files
+/// of strangers to a process of their own.
 class Hdf5Reader {
  public:
   /// `where` names the file in messages. Throws DataLoss when the bytes are no HDF5 file.
