@@ -38,7 +38,7 @@ FOREIGN = {
     r"\bH5[A-Z]{1,2}[a-z]\w*\(|[<\"]hdf5": r"lockstep/formats/hdf5",
     r"\bzip_(open|close|fopen|fread|source|stat|file)\w*\(|<zip\.h>": r"lockstep/formats/zip",
     # Words go to the caller's sink; only fit shows its progress by itself, as Keras's does.
-    r"\b(std::(cout|cerr|clog)|printf\()": r"lockstep/(cli/|train/fit\.cpp)|tests/|examples/",
+    r"\b(std::(cout|cerr|clog)|printf\()": r"lockstep/(cli/|base/log\.cpp|train/fit\.cpp)|tests/|examples/",
     r"\bPJRT_[A-Z]": None,  # no room wraps it yet
 }
 

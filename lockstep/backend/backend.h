@@ -22,8 +22,8 @@ class ExecutionContext {
 
 /// A compiled graph. Immutable and shared by all devices of the kind: the same instructions run
 /// wherever a tower runs. Every pointer is to dense row-major host memory, aligned for its element
-/// type (rows of a batch start anywhere); inputs are in the order of the graph's parameters, outputs
-/// in that of its results.
+/// type (rows of a batch start anywhere); inputs are in the order of the graph's parameters,
+/// outputs in that of its results.
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -42,8 +42,7 @@ class Executable {
     (void)task, (void)context, (void)inputs;
   }
 
-  /// Runs to completion on the calling thread. Outputs may not overlap inputs or each other. An
-  /// output pointer that is null says that this output is not wanted.
+  /// Runs to completion on the calling thread. Outputs may not overlap inputs or each other.
   virtual void run(ExecutionContext& context, std::span<const void* const> inputs,
                    std::span<void* const> outputs) const = 0;
 
@@ -62,7 +61,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view kind() const = 0;  // "cpu", "reference"
-  virtual std::unique_ptr<Executable> compile(const Graph& graph, const CompileOptions& options) const = 0;
+  virtual std::unique_ptr<Executable> compile(const Graph& graph,
+                                              const CompileOptions& options) const = 0;
   /// Prepares the calling thread to run as a device: flush-to-zero, thread count 1.
   virtual void enter_device_thread() const = 0;
   /// Vendor, version and instruction set, for the numerics signature.

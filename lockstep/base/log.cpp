@@ -1,6 +1,7 @@
 #include "lockstep/base/log.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 
 namespace lockstep {
@@ -11,6 +12,10 @@ int verbose_level() {
     return text == nullptr ? 0 : std::atoi(text);
   }();
   return level;
+}
+
+void trace(std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
 }
 
 double monotonic_seconds() {

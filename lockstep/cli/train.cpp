@@ -43,8 +43,8 @@ void recompile(const Arguments& a, Model& model) {
 }
 
 /// The run folder holds what is needed to repeat the run, and the history.
-void write_run(const Arguments& a, const std::string& word, const FitArguments& fit,
-               const Model& model, const History& history) {
+void write_run(const Arguments& a, const std::string& word, const FitArguments& fit, Model& model,
+               const History& history) {
   const std::filesystem::path folder = a.text("run");
   Json run;
   run["model"] = word;
@@ -53,9 +53,9 @@ void write_run(const Arguments& a, const std::string& word, const FitArguments& 
   run["epochs"] = fit.epochs;
   run["seed"] = fit.seed;
   run["shuffle"] = fit.shuffle;
-  run["tower_size"] = const_cast<Model&>(model).trainer()->tower_size();
+  run["tower_size"] = model.trainer()->tower_size();
   run["devices"] = fit.devices;
-  run["backend"] = const_cast<Model&>(model).trainer()->backend().version();
+  run["backend"] = model.trainer()->backend().version();
   write_file_atomically(folder / "run.json", dump_json(run, 1));
   std::string csv = "epoch";
   for (const auto& [name, values] : history.all()) csv += "," + name;

@@ -1,6 +1,7 @@
 #include "lockstep/towers/tree_reduce.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace lockstep {
 
@@ -14,14 +15,9 @@ void add_four(float* __restrict a, const float* __restrict b, const float* __res
 }
 
 float tree_sum(std::span<const float> values) {
-  std::vector<float> level(values.begin(), values.end());
-  while (level.size() > 1) {
-    std::vector<float> above;
-    for (size_t i = 0; i < level.size(); i += 2)
-      above.push_back(i + 1 < level.size() ? level[i] + level[i + 1] : level[i]);
-    level = std::move(above);
-  }
-  return level.empty() ? 0.0f : level[0];
+  if (values.size() < 2) return values.empty() ? 0.0f : values[0];
+  const size_t left = std::bit_floor(values.size() - 1);
+  return tree_sum(values.first(left)) + tree_sum(values.subspan(left));
 }
 
 TreeFold::TreeFold(int64_t size, int planned) : size_(size) {

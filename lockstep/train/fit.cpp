@@ -3,12 +3,11 @@
 
 #include <cstdio>
 
+#include "lockstep/train/class_weight.h"
 #include "lockstep/train/model.h"
 #include "lockstep/train/progress.h"
 
 namespace lockstep {
-
-DatasetPtr with_class_weight(DatasetPtr data, const std::map<int64_t, double>& weights);
 
 /// One call of Model::fit.
 class Fit : public TrainingControl {
@@ -74,8 +73,8 @@ class Fit : public TrainingControl {
     verbose_ = a_.verbose >= 0 ? a_.verbose : (is_terminal_ ? 1 : 2);
     Trainer& trainer = model_.trainer_for({a_.devices, a_.batch_size, a_.tower_size, a_.seed,
                                            a_.placement, a_.global_batchnorm, a_.before_tower});
-    train_binding_ = bind_data(*train_, *model_.network_);
-    trainer.bind(train_binding_);
+    trainer.bind(StepKind::kTrain, bind_data(*train_, *model_.network_));
+    if (validation_) trainer.bind(StepKind::kTest, bind_data(*validation_, *model_.network_));
     return trainer;
   }
 
@@ -125,26 +124,17 @@ class Fit : public TrainingControl {
   }
 
   void append_validation(Logs& logs) {
-    const DataBinding binding = bind_data(*validation_, *model_.network_);
-    // Targets of another shape than the training data's would need programs of their own.
-    if (binding.inputs != train_binding_.inputs)
-      invalid_argument("validation_data", "inputs must have the training data's shapes");
-    std::vector<WantedColumn> wanted = trainer_.wanted(StepKind::kTest);
-    const bool same_columns = binding == train_binding_;
-    if (!same_columns) trainer_.bind(binding);
-    if (!same_columns) wanted = trainer_.wanted(StepKind::kTest);
-    Loader loader(validation_, wanted, {.batch_size = a_.batch_size, .shuffle = false});
+    Loader loader(validation_, trainer_.wanted(StepKind::kTest),
+                  {.batch_size = a_.batch_size, .shuffle = false});
     MetricTotals totals;
     while (const Batch* batch = loader.next()) trainer_.test_step(*batch, totals);
     for (const auto& [name, value] : trainer_.logs(StepKind::kTest, totals))
       logs.emplace_back("val_" + name, value);
-    if (!same_columns) trainer_.bind(train_binding_);
   }
 
   Model& model_;
   const FitArguments& a_;
   DatasetPtr train_, validation_;
-  DataBinding train_binding_;
   bool is_terminal_ = false, is_stopped_ = false;
   int verbose_ = 0;
   Trainer& trainer_;

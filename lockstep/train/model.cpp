@@ -1,63 +1,9 @@
 #include "lockstep/train/model.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace lockstep {
 namespace {
-
-/// Adds the weight of each sample's class to its sample weight.
-class ClassWeightDataset : public Dataset {
- public:
-  ClassWeightDataset(DatasetPtr inner, std::map<int64_t, double> weights)
-      : inner_(std::move(inner)), weights_(std::move(weights)), columns_(inner_->columns()) {
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (columns_[c].role == Column::Role::kTarget) {
-        if (target_ >= 0)
-          unsupported("class_weight", "models of several outputs take sample weights instead");
-        target_ = static_cast<int>(c);
-      }
-      if (columns_[c].role == Column::Role::kSampleWeight) weight_ = static_cast<int>(c);
-    }
-    if (target_ < 0) invalid_argument("class_weight", "targets are needed: none came");
-    if (weight_ >= 0) columns_[static_cast<size_t>(weight_)].row.dtype = DType::kF32;
-    if (weight_ < 0)
-      columns_.push_back({Column::Role::kSampleWeight,
-                          columns_[static_cast<size_t>(target_)].name,
-                          {DType::kF32, {}},
-                          {}});
-  }
-  int64_t size() const override { return inner_->size(); }
-  const std::vector<Column>& columns() const override { return columns_; }
-  void read(int64_t index, size_t column, void* to) const override {
-    const size_t weight_column = weight_ < 0 ? columns_.size() - 1 : static_cast<size_t>(weight_);
-    if (column != weight_column) return inner_->read(index, column, to);
-    float weight = 1;
-    if (weight_ >= 0) {
-      const Column& from = inner_->columns()[column];
-      HostTensor stored(from.row);
-      inner_->read(index, column, stored.bytes());
-      convert_row(from, stored.bytes(), DType::kF32, &weight);
-    }
-    const auto it = weights_.find(label_of(index));
-    const float product = weight * static_cast<float>(it == weights_.end() ? 1.0 : it->second);
-    std::memcpy(to, &product, sizeof product);
-  }
-
- private:
-  int64_t label_of(int64_t index) const {
-    HostTensor target(inner_->columns()[static_cast<size_t>(target_)].row);
-    inner_->read(index, static_cast<size_t>(target_), target.bytes());
-    const HostTensor values = target.as(DType::kF64);
-    if (values.size() == 1) return static_cast<int64_t>(values.data<double>()[0]);
-    return std::max_element(values.data<double>().begin(), values.data<double>().end()) -
-           values.data<double>().begin();
-  }
-  DatasetPtr inner_;
-  std::map<int64_t, double> weights_;
-  std::vector<Column> columns_;
-  int target_ = -1, weight_ = -1;
-};
 
 Json metric_list(const std::vector<std::string>& metrics) {
   if (metrics.empty()) return nullptr;
@@ -67,10 +13,6 @@ Json metric_list(const std::vector<std::string>& metrics) {
 }
 
 }  // namespace
-
-DatasetPtr with_class_weight(DatasetPtr data, const std::map<int64_t, double>& weights) {
-  return weights.empty() ? data : std::make_shared<ClassWeightDataset>(std::move(data), weights);
-}
 
 // -- history
 
@@ -179,7 +121,7 @@ void Model::keep_state() {
 Logs Model::evaluate(const DatasetPtr& data, const EvaluateArguments& arguments) {
   require_compiled("evaluate");
   Trainer& trainer = trainer_for({arguments.devices, arguments.batch_size, arguments.tower_size});
-  trainer.bind(bind_data(*data, *network_));
+  trainer.bind(StepKind::kTest, bind_data(*data, *network_));
   Loader loader(data, trainer.wanted(StepKind::kTest),
                 {.batch_size = arguments.batch_size, .shuffle = false});
   MetricTotals totals;
@@ -190,7 +132,7 @@ Logs Model::evaluate(const DatasetPtr& data, const EvaluateArguments& arguments)
 std::vector<NamedTensor> Model::predict(const DatasetPtr& data,
                                         const EvaluateArguments& arguments) {
   Trainer& trainer = trainer_for({arguments.devices, arguments.batch_size, arguments.tower_size});
-  trainer.bind(bind_data(*data, *network_));
+  trainer.bind(StepKind::kPredict, bind_data(*data, *network_));
   std::vector<NamedTensor> results;
   const std::vector<std::string> names = network_->output_names();
   const std::vector<TensorType> types = trainer.output_row_types();
@@ -216,7 +158,7 @@ Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y,
   const int64_t rows = std::max<int64_t>(1, data->size());
   Trainer& trainer = trainer_for({arguments.devices, rows, arguments.tower_size, arguments.seed,
                                   arguments.placement, arguments.global_batchnorm});
-  trainer.bind(bind_data(*data, *network_));
+  trainer.bind(StepKind::kTrain, bind_data(*data, *network_));
   Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = rows, .shuffle = false});
   MetricTotals totals;
   while (const Batch* batch = loader.next()) trainer.train_step(*batch, totals);

@@ -49,8 +49,7 @@ class GraphWriter : public CallContext {
     for (size_t i = 0; i < names.size(); ++i)
       inputs.push_back(
           column(BatchColumn::Role::kInput, static_cast<int>(i), names[i], spec_.inputs[i]));
-    // The network is shared with symbolic code that never changes it; `call` only reads.
-    const std::vector<Value> outputs = const_cast<Network*>(spec_.network)->call(*this, inputs);
+    const std::vector<Value> outputs = spec_.network->call(*this, inputs);
     builder.set_context("");
     if (spec_.kind == StepKind::kPredict) {
       write_rows(outputs);

@@ -93,7 +93,7 @@ struct TowerGraph {
 /// What a graph is built from. Pointers outlive the call only.
 struct TowerGraphSpec {
   StepKind kind;
-  const Network* network;
+  Network* network;
   const CompileConfig* compile = nullptr;  // not for kPredict
   const VariableSpace* variables;
   std::vector<VariablePtr> trainable;  // captured at compile

@@ -50,6 +50,12 @@ double contraction_flops(const Graph& graph) {
   return flops;
 }
 
+std::optional<int64_t> ignored_class(const Loss& loss) {
+  const Json config = loss.config();
+  if (!config.contains("ignore_class") || !config["ignore_class"].is_number()) return std::nullopt;
+  return config["ignore_class"].get<int64_t>();
+}
+
 std::vector<Shard> even_shards(int64_t size, int devices) {
   std::vector<Shard> shards;
   for (int device = 0; device < devices; ++device) {
@@ -100,8 +106,18 @@ std::vector<double> MetricTotals::results(std::span<const MetricEntry> metrics) 
 // -- programs
 
 struct Trainer::Program {
+  /// Targets of a sparse loss: class indices in [0, classes), or the ignored one.
+  struct Labels {
+    size_t column;
+    int64_t classes;
+    std::optional<int64_t> ignored;
+  };
+
   StepKind kind;
+  DataBinding binding;
   StepLayout layout;
+  std::vector<Labels> labels;
+  std::vector<int64_t> prepared;  // batch sizes whose tower shapes are compiled
   std::unique_ptr<TowerRunner> runner;
   std::unique_ptr<TowerRunner> denominators;  // only where a loss's denominator depends on data
   std::vector<double> denominator_values, output_losses;
@@ -121,55 +137,63 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
   if (compile != nullptr) compile_ = *compile;
   const DeviceSpec spec = parse_devices(options_.devices);
   backend_ = make_backend(spec.kind);
+  penalties_ = std::make_unique<WeightPenalties>(*backend_);
   team_ = std::make_unique<DeviceTeam>(*backend_, spec.count, spec.indices);
 }
 
 Trainer::~Trainer() = default;
 
-void Trainer::bind(const DataBinding& binding) {
-  if (binding_ == binding) return;
-  if (update_) pending_state_ = optimizer_state();
-  for (auto& program : programs_) program.reset();
-  update_.reset();
-  binding_ = binding;
-}
-
-TowerGraphSpec Trainer::graph_spec(StepKind kind) const {
-  TowerGraphSpec spec{kind,
-                      network_.get(),
-                      compile_ ? &*compile_ : nullptr,
-                      &variables_,
-                      trainable_,
-                      binding_->inputs,
-                      binding_->targets,
-                      binding_->sample_weights,
-                      options_.global_batchnorm};
-  return spec;
+TowerGraphSpec Trainer::graph_spec(StepKind kind, const DataBinding& binding) const {
+  return {kind,
+          network_.get(),
+          compile_ ? &*compile_ : nullptr,
+          &variables_,
+          trainable_,
+          binding.inputs,
+          binding.targets,
+          binding.sample_weights,
+          options_.global_batchnorm};
 }
 
 Trainer::Program& Trainer::program(StepKind kind) {
-  auto& program = programs_[static_cast<size_t>(kind)];
-  if (program) return *program;
-  LOCKSTEP_CHECK(binding_.has_value());
+  LOCKSTEP_CHECK(programs_[static_cast<size_t>(kind)] != nullptr);
+  return *programs_[static_cast<size_t>(kind)];
+}
+
+void Trainer::bind(StepKind kind, const DataBinding& binding) {
+  auto& bound = programs_[static_cast<size_t>(kind)];
+  if (bound && bound->binding == binding) return;
   if (kind != StepKind::kPredict && !compile_)
     invalid_argument("model", "must be compiled to {}", name_of(kind));
   if (kind == StepKind::kTrain && !compile_->optimizer)
     invalid_argument("model", "must be compiled with an optimizer to train");
-  program = std::make_unique<Program>();
+  auto program = std::make_unique<Program>();
   program->kind = kind;
-  TowerGraph probe = build_tower_graph(graph_spec(kind), kProbeRows);
+  program->binding = binding;
+  TowerGraph probe = build_tower_graph(graph_spec(kind, binding), kProbeRows);
   program->layout = std::move(probe.layout);
   StepLayout& layout = program->layout;
-  if (tower_size_ == 0) tower_size_ = choose_tower_size(kind, *probe.graph);
+  if (tower_size_ == 0) tower_size_ = choose_tower_size(*program, *probe.graph);
+  for (const LossEntry& loss : layout.losses) {
+    if (loss.loss->target_dtype() != DType::kS32) continue;
+    const int64_t classes = loss.prediction_shape.rank() == 0 ? 1 : loss.prediction_shape.back();
+    for (size_t c = 0; c < layout.columns.size(); ++c)
+      if (layout.columns[c].role == BatchColumn::Role::kTarget &&
+          layout.columns[c].index == loss.output)
+        program->labels.push_back({c, classes, ignored_class(*loss.loss)});
+  }
   StepPlan plan;
   plan.sums_size = layout.sums_size;
   if (kind == StepKind::kTrain) {
     for (size_t i = 0; i < trainable_.size(); ++i)
       if (trainable_[i]->regularizer) layout.has_gradient[i] = true;
-    update_ = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout, compile_->optimizer,
-                                              variables_);
-    if (pending_state_) update_->load(pending_state_->variables);
+    if (update_) pending_state_ = optimizer_state();
+    update_.reset();
+    auto update = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout,
+                                                  compile_->optimizer, variables_);
+    if (pending_state_) update->load(pending_state_->variables);
     pending_state_.reset();
+    update_ = std::move(update);
     plan.shards = update_->shards();
   } else {
     plan.shards = even_shards(layout.sums_size, team_->size());
@@ -192,32 +216,37 @@ Trainer::Program& Trainer::program(StepKind kind) {
   program->runner = std::make_unique<TowerRunner>(*team_, std::move(plan), runner);
   program->denominator_values.resize(layout.losses.size());
   program->output_losses.resize(layout.losses.size());
-  return *program;
+  bound = std::move(program);
 }
 
 /// The size does not depend on which step comes first: for a compiled model the train step decides.
-int64_t Trainer::choose_tower_size(StepKind kind, const Graph& probe) const {
+int64_t Trainer::choose_tower_size(const Program& program, const Graph& probe) const {
   if (options_.tower_size > 0) return options_.tower_size;
   int64_t parameters = 0;
   for (const VariablePtr& variable : trainable_) parameters += variable->size();
   double flops = contraction_flops(probe);
-  const bool has_targets = std::any_of(binding_->targets.begin(), binding_->targets.end(),
+  const auto& targets = program.binding.targets;
+  const bool has_targets = std::any_of(targets.begin(), targets.end(),
                                        [](const auto& target) { return target.has_value(); });
-  if (kind != StepKind::kTrain && compile_ && compile_->optimizer && has_targets)
-    flops = contraction_flops(*build_tower_graph(graph_spec(StepKind::kTrain), kProbeRows).graph);
+  if (program.kind != StepKind::kTrain && compile_ && compile_->optimizer && has_targets)
+    flops = contraction_flops(
+        *build_tower_graph(graph_spec(StepKind::kTrain, program.binding), kProbeRows).graph);
   return auto_tower_size(options_.batch_size, backend_->kind(), flops / kProbeRows, parameters);
 }
 
 /// Compiles the programs of tower shapes met for the first time, side by side.
 void Trainer::ensure_shapes(Program& program, int64_t rows) {
+  auto& prepared = program.prepared;
+  if (std::find(prepared.begin(), prepared.end(), rows) != prepared.end()) return;
   std::vector<std::pair<TowerRunner*, std::future<std::shared_ptr<TowerProgram>>>> compiling;
   for (int64_t shape : program.runner->tower_shapes(rows)) {
     if (program.runner->has_program(shape)) continue;
-    compiling.emplace_back(program.runner.get(), std::async(std::launch::async, [&, shape] {
-                             return compile_tower(
-                                 *backend_, build_tower_graph(graph_spec(program.kind), shape),
-                                 shape, name_of(program.kind));
-                           }));
+    compiling.emplace_back(
+        program.runner.get(), std::async(std::launch::async, [&, shape] {
+          return compile_tower(*backend_,
+                               build_tower_graph(graph_spec(program.kind, program.binding), shape),
+                               shape, name_of(program.kind));
+        }));
     if (program.denominators)
       compiling.emplace_back(program.denominators.get(), std::async(std::launch::async, [&, shape] {
                                return compile_tower(*backend_,
@@ -226,10 +255,12 @@ void Trainer::ensure_shapes(Program& program, int64_t rows) {
                              }));
   }
   for (auto& [runner, result] : compiling) runner->add_program(result.get());
+  prepared.push_back(rows);
 }
 
 std::vector<WantedColumn> Trainer::wanted(StepKind kind) {
-  return wanted_columns(*binding_, program(kind).layout);
+  const Program& bound = program(kind);
+  return wanted_columns(bound.binding, bound.layout);
 }
 
 std::vector<TensorType> Trainer::output_row_types() {
@@ -239,23 +270,14 @@ std::vector<TensorType> Trainer::output_row_types() {
 // -- steps
 
 void Trainer::check_labels(const Program& program, const Batch& batch) const {
-  for (const LossEntry& loss : program.layout.losses) {
-    if (loss.loss->target_dtype() != DType::kS32) continue;
-    const Json config = loss.loss->config();
-    std::optional<int64_t> ignored;
-    if (config.contains("ignore_class") && config["ignore_class"].is_number())
-      ignored = config["ignore_class"].get<int64_t>();
-    const int64_t classes = loss.prediction_shape.rank() == 0 ? 1 : loss.prediction_shape.back();
-    for (size_t c = 0; c < program.layout.columns.size(); ++c) {
-      const BatchColumn& column = program.layout.columns[c];
-      if (column.role != BatchColumn::Role::kTarget || column.index != loss.output) continue;
-      const auto* labels = static_cast<const int32_t*>(batch.columns[c]);
-      for (int64_t i = 0; i < batch.rows * column.row_type.size(); ++i)
-        if ((labels[i] < 0 || labels[i] >= classes) && labels[i] != ignored)
-          invalid_argument(
-              "y/" + column.name, "labels must be in [0, {}): {} in row {} of batch {}", classes,
-              labels[i], i / std::max<int64_t>(1, column.row_type.size()), batch.index);
-    }
+  for (const Program::Labels& range : program.labels) {
+    const BatchColumn& column = program.layout.columns[range.column];
+    const auto* labels = static_cast<const int32_t*>(batch.columns[range.column]);
+    for (int64_t i = 0; i < batch.rows * column.row_type.size(); ++i)
+      if ((labels[i] < 0 || labels[i] >= range.classes) && labels[i] != range.ignored)
+        invalid_argument("y/" + column.name, "labels must be in [0, {}): {} in row {} of batch {}",
+                         range.classes, labels[i], i / std::max<int64_t>(1, column.row_type.size()),
+                         batch.index);
   }
 }
 
@@ -357,17 +379,7 @@ double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
 double Trainer::test_step(const Batch& batch, MetricTotals& totals) {
   Program& test = program(StepKind::kTest);
   run(test, batch, {}, nullptr);
-  return collect(test, batch, current_penalty(), totals);
-}
-
-/// The weights' penalties as they are now.
-float Trainer::current_penalty() {
-  if (penalty_version_ == variables_.version()) return penalty_;
-  std::vector<float> sums;
-  for (const VariablePtr& variable : trainable_)
-    if (variable->regularizer) sums.push_back(variable_penalty(*backend_, *variable, variables_));
-  penalty_version_ = variables_.version();
-  return penalty_ = tree_sum(sums);
+  return collect(test, batch, penalties_->total(trainable_, variables_), totals);
 }
 
 void Trainer::predict_step(const Batch& batch, std::span<void* const> outputs) {

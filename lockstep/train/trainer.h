@@ -12,6 +12,7 @@
 #include "lockstep/towers/tower_runner.h"
 #include "lockstep/train/data_binding.h"
 #include "lockstep/train/update_program.h"
+#include "lockstep/train/weight_penalties.h"
 
 namespace lockstep {
 
@@ -48,8 +49,9 @@ class Trainer {
   Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options);
   ~Trainer();
 
-  /// Prepares for data of this binding; compiles again only when it differs from the last.
-  void bind(const DataBinding& binding);
+  /// Prepares steps of this kind for data of this binding, before the first of them. Does nothing
+  /// when it is bound to the same already; the optimizer's state goes on otherwise.
+  void bind(StepKind kind, const DataBinding& binding);
   std::vector<WantedColumn> wanted(StepKind kind);
 
   /// One step; returns the batch's loss with penalties. Batch columns as `wanted(kind)` says.
@@ -88,17 +90,16 @@ class Trainer {
   std::string idle_devices() const;
 
  private:
-  struct Program;  // one step kind: graph builder, layout, runner
-  TowerGraphSpec graph_spec(StepKind kind) const;
+  struct Program;  // one step kind: data binding, layout, runner
+  TowerGraphSpec graph_spec(StepKind kind, const DataBinding& binding) const;
   Program& program(StepKind kind);
-  int64_t choose_tower_size(StepKind kind, const Graph& probe) const;
+  int64_t choose_tower_size(const Program& program, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
   void run(Program& program, const Batch& batch, std::span<void* const> outputs,
            ShardedUpdate* update);
   void fill_scalars(Program& program, const Batch& batch);
   void compute_denominators(Program& program, const Batch& batch);
   double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);
-  float current_penalty();
   void check_labels(const Program& program, const Batch& batch) const;
 
   NetworkPtr network_;
@@ -108,7 +109,6 @@ class Trainer {
   std::unique_ptr<DeviceTeam> team_;
   VariableSpace variables_;
   std::vector<VariablePtr> trainable_;
-  std::optional<DataBinding> binding_;
   int64_t tower_size_ = 0;
   std::unique_ptr<Program> programs_[3];
   std::unique_ptr<UpdateProgram> update_;
@@ -116,8 +116,7 @@ class Trainer {
   AlignedBytes scalars_;
   int64_t iterations_ = 0;
   std::optional<double> learning_rate_;
-  uint64_t penalty_version_ = 0;  // of the variables that penalty_ belongs to
-  float penalty_ = 0;
+  std::unique_ptr<WeightPenalties> penalties_;
 };
 
 }  // namespace lockstep

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <tuple>
-#include <unordered_map>
 
 #include "lockstep/towers/tree_reduce.h"
+#include "lockstep/train/device_scratch.h"
 #include "lockstep/train/update_graphs.h"
 
 namespace lockstep {
-namespace {
-
-constexpr int64_t kBlock = 4096;  // elements; part of the numerical contract
-
-}  // namespace
-
-/// At most kBlock elements of one variable.
+/// At most kUpdateBlock elements of one variable.
 struct UpdateProgram::Block {
   int variable;
   int64_t sums_offset, space_offset;
@@ -36,39 +30,6 @@ struct UpdateProgram::Programs {
   std::map<std::tuple<double, double, int64_t>, std::shared_ptr<Executable>> penalties;
   std::map<std::pair<double, int64_t>, std::shared_ptr<Executable>> moving;
   std::vector<std::shared_ptr<Executable>> constraints;  // of each variable, or null
-};
-
-struct DeviceScratch {
-  std::unordered_map<const Executable*, std::unique_ptr<ExecutionContext>> contexts;
-  std::vector<AlignedBytes> outputs;
-  std::vector<float*> slots;
-  std::vector<const void*> in;
-  std::vector<void*> out;
-
-  /// Runs and copies each result over `targets`; inputs may be the targets.
-  void run(const Executable& executable, std::initializer_list<const void*> inputs,
-           std::span<float* const> more_inputs, std::initializer_list<float*> targets,
-           std::span<float* const> more_targets) {
-    auto& context = contexts[&executable];
-    if (!context) context = executable.create_context();
-    in.assign(inputs);
-    in.insert(in.end(), more_inputs.begin(), more_inputs.end());
-    out.clear();
-    for (size_t i = 0; i < executable.output_types().size(); ++i) {
-      const size_t bytes = executable.output_types()[i].size_bytes();
-      if (outputs.size() <= i) outputs.emplace_back();
-      if (outputs[i].size() < bytes) outputs[i] = AlignedBytes(bytes);
-      out.push_back(outputs[i].data());
-    }
-    executable.run(*context, in, out);
-    size_t i = 0;
-    const auto copy = [&](float* target) {
-      std::memcpy(target, outputs[i].data(), executable.output_types()[i].size_bytes());
-      ++i;
-    };
-    for (float* target : targets) copy(target);
-    for (float* target : more_targets) copy(target);
-  }
 };
 
 UpdateProgram::UpdateProgram(const Backend& backend, int devices, const StepLayout& layout,
@@ -95,17 +56,19 @@ UpdateProgram::UpdateProgram(const Backend& backend, int devices, const StepLayo
     VariablePlan plan{&variable, static_cast<int>(blocks_.size()), 0,
                       layout.has_gradient[v] || variable.regularizer != nullptr,
                       variable.constraint != nullptr};
-    for (int64_t begin = 0; begin < variable.size(); begin += kBlock)
+    for (int64_t begin = 0; begin < variable.size(); begin += kUpdateBlock)
       blocks_.push_back({static_cast<int>(v), layout.gradient_offsets[v] + begin,
                          variables.offset(variable) + begin,
-                         std::min(kBlock, variable.size() - begin)});
+                         std::min(kUpdateBlock, variable.size() - begin)});
     plan.last_block = static_cast<int>(blocks_.size());
     plans_.push_back(plan);
   }
   squares_.resize(blocks_.size());
   penalties_.resize(blocks_.size());
+  variable_penalties_.resize(plans_.size());
   for (int device = 0; device < devices; ++device)
     scratch_.push_back(std::make_unique<DeviceScratch>());
+  for (auto& scratch : scratch_) scratch->squared_norms.resize(plans_.size());
   cut_shards(devices);
   compile();
 }
@@ -202,6 +165,7 @@ void UpdateProgram::run_phase(int phase, int device, float* sums) {
   if (phase == 0)
     for (int block = first; block < last; ++block) prepare_block(device, block, sums);
   if (phase + 1 == phase_count()) {
+    if (needs_norms()) compute_norms(device);
     for (int block = first; block < last; ++block) apply_block(device, blocks_[block], sums);
     for (int block = first; block < last; ++block)
       if (blocks_[block].sums_offset == layout_.gradient_offsets[blocks_[block].variable])
@@ -237,22 +201,27 @@ void UpdateProgram::prepare_block(int device, int index, float* sums) {
     scratch.run(*programs_->squares.at(block.size), {gradient}, {}, {&squares_[index]}, {});
 }
 
-float UpdateProgram::squared_norm(const VariablePlan& plan) const {
-  switch (clip_mode(optimizer_->common)) {
-    case ClipMode::kNorm:
-      return tree_sum(
-          std::span(squares_).subspan(plan.first_block, plan.last_block - plan.first_block));
-    case ClipMode::kGlobalNorm: {
-      std::vector<float> sums;
-      for (const VariablePlan& each : plans_)
-        if (each.is_updated)
-          sums.push_back(tree_sum(
-              std::span(squares_).subspan(each.first_block, each.last_block - each.first_block)));
-      return tree_sum(sums);
+/// Sums of squares of the variables this device updates, or of all gradients together.
+void UpdateProgram::compute_norms(int device) {
+  DeviceScratch& scratch = *scratch_[device];
+  const auto norm_of = [&](const VariablePlan& plan) {
+    return tree_sum(
+        std::span(squares_).subspan(plan.first_block, plan.last_block - plan.first_block));
+  };
+  if (clip_mode(optimizer_->common) == ClipMode::kNorm) {
+    const auto [first, last] = device_blocks_[device];
+    for (int block = first; block < last; ++block) {
+      const int variable = blocks_[block].variable;
+      if (block == first || variable != blocks_[block - 1].variable)
+        scratch.squared_norms[variable] = norm_of(plans_[variable]);
     }
-    default:
-      return 0.0f;
+    return;
   }
+  size_t updated = 0;
+  for (const VariablePlan& plan : plans_)
+    if (plan.is_updated) scratch.squared_norms[updated++] = norm_of(plan);
+  const float total = tree_sum(std::span(scratch.squared_norms).first(updated));
+  std::fill(scratch.squared_norms.begin(), scratch.squared_norms.end(), total);
 }
 
 void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
@@ -260,7 +229,7 @@ void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
   DeviceScratch& scratch = *scratch_[device];
   float* weight = variables_.data() + block.space_offset;
   if (plan.is_updated && is_update_step()) {
-    const float norm = squared_norm(plan);
+    const float norm = needs_norms() ? scratch.squared_norms[block.variable] : 0.0f;
     const auto steps = optimizer_->common.gradient_accumulation_steps.value_or(1);
     const float updates = static_cast<float>(scalars_.iterations / steps + 1);
     scratch.slots.clear();
@@ -297,13 +266,13 @@ void UpdateProgram::update_moving_averages(int device, const float* sums) {
   }
 }
 
-float UpdateProgram::penalty() const {
-  std::vector<float> sums;
+float UpdateProgram::penalty() {
+  size_t regularized = 0;
   for (const VariablePlan& plan : plans_)
     if (plan.variable->regularizer)
-      sums.push_back(tree_sum(
-          std::span(penalties_).subspan(plan.first_block, plan.last_block - plan.first_block)));
-  return tree_sum(sums);
+      variable_penalties_[regularized++] = tree_sum(
+          std::span(penalties_).subspan(plan.first_block, plan.last_block - plan.first_block));
+  return tree_sum(std::span(variable_penalties_).first(regularized));
 }
 
 void UpdateProgram::apply_averages() {
@@ -369,22 +338,6 @@ void UpdateProgram::load(const std::vector<OptimizerVariable>& saved) {
                     layout_.gradient_offsets[tensors[i].variable],
                 value.bytes(), value.size_bytes());
   }
-}
-
-float variable_penalty(const Backend& backend, const Variable& variable,
-                       const VariableSpace& variables) {
-  std::vector<float> sums;
-  for (int64_t begin = 0; begin < variable.size(); begin += kBlock) {
-    const int64_t n = std::min(kBlock, variable.size() - begin);
-    const auto program = backend.compile(*penalty_graph(*variable.regularizer, n), {"penalty"});
-    DeviceScratch scratch;
-    HostTensor unused(DType::kF32, {n});
-    float sum = 0;
-    const float* weight = variables.data() + variables.offset(variable) + begin;
-    scratch.run(*program, {weight, unused.bytes()}, {}, {unused.data<float>().data(), &sum}, {});
-    sums.push_back(sum);
-  }
-  return tree_sum(sums);
 }
 
 }  // namespace lockstep

@@ -38,7 +38,7 @@ class UpdateProgram : public ShardedUpdate {
 
   /// Weight penalties of the last step's weights (before the update): blocks, then variables, along
   /// the tree.
-  float penalty() const;
+  float penalty();
 
   /// Overwrites the weights with their moving averages, as Keras does at the end of fit.
   void apply_averages();
@@ -62,7 +62,7 @@ class UpdateProgram : public ShardedUpdate {
   void apply_block(int device, const Block& block, float* sums);
   void constrain(int device, int variable);
   void update_moving_averages(int device, const float* sums);
-  float squared_norm(const VariablePlan& variable) const;
+  void compute_norms(int device);
   struct StateTensor {
     size_t variable;  // among the trainable ones
     const AlignedBytes* storage;
@@ -84,11 +84,8 @@ class UpdateProgram : public ShardedUpdate {
   std::vector<AlignedBytes> slots_;  // each laid out as the gradients
   AlignedBytes averages_, accumulators_;
   std::vector<float> squares_, penalties_;  // partial sums of each block
+  std::vector<float> variable_penalties_;
   UpdateScalars scalars_;
 };
-
-/// The penalty of one regularised variable's present value: blocks along the tree.
-float variable_penalty(const Backend& backend, const Variable& variable,
-                       const VariableSpace& variables);
 
 }  // namespace lockstep

@@ -15,7 +15,6 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
-using Arguments = std::unordered_map<int, memory>;
 
 const dnnl::engine& cpu_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -88,6 +87,18 @@ dnnl::primitive_attr user_scratchpad() {
   return attr;
 }
 
+/// Arguments of a primitive as oneDNN's C function takes them: the C++ `execute` makes such an
+/// array at every call.
+using Arguments = std::vector<dnnl_exec_arg_t>;
+
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const Arguments& arguments) {
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                             arguments.data()),
+      "a primitive could not be executed");
+}
+
 /// A primitive with, before or after it, a reorder between the graph's kernel and the primitive's.
 class ConvStep : public Step {
  public:
@@ -142,15 +153,15 @@ class ConvStep : public Step {
     for (const Binding& binding : bindings_) {
       const memory m = make(binding.desc);
       state->slots.emplace_back(m, binding.slot);
-      state->arguments.emplace(binding.argument, m);
+      state->arguments.push_back({binding.argument, m.get()});
     }
     state->slots.emplace_back(state->plain, kernel_slot_);
-    state->arguments.emplace(kernel_argument_, state->packed);
-    state->arguments.emplace(DNNL_ARG_SCRATCHPAD, state->scratchpad);
+    state->arguments.push_back({kernel_argument_, state->packed.get()});
+    state->arguments.push_back({DNNL_ARG_SCRATCHPAD, state->scratchpad.get()});
     const bool packs = when_ == Reorder::kBefore;
-    state->reorder_arguments.emplace(DNNL_ARG_FROM, packs ? state->plain : state->packed);
-    state->reorder_arguments.emplace(DNNL_ARG_TO, packs ? state->packed : state->plain);
-    state->reorder_arguments.emplace(DNNL_ARG_SCRATCHPAD, state->reorder_scratchpad);
+    state->reorder_arguments = {{DNNL_ARG_FROM, (packs ? state->plain : state->packed).get()},
+                                {DNNL_ARG_TO, (packs ? state->packed : state->plain).get()},
+                                {DNNL_ARG_SCRATCHPAD, state->reorder_scratchpad.get()}};
     return state;
   }
 
@@ -161,9 +172,9 @@ class ConvStep : public Step {
     std::byte* pad = frame.scratch + round_up(kernel_packed_.get_size());
     s.scratchpad.set_data_handle(pad);
     s.reorder_scratchpad.set_data_handle(pad);
-    if (when_ == Reorder::kBefore) reorder_.execute(s.stream, s.reorder_arguments);
-    primitive_.execute(s.stream, s.arguments);
-    if (when_ == Reorder::kAfter) reorder_.execute(s.stream, s.reorder_arguments);
+    if (when_ == Reorder::kBefore) execute(reorder_, s.stream, s.reorder_arguments);
+    execute(primitive_, s.stream, s.arguments);
+    if (when_ == Reorder::kAfter) execute(reorder_, s.stream, s.reorder_arguments);
   }
 
   std::string describe() const override { return what_; }

@@ -6,8 +6,6 @@
 #include <xmmintrin.h>
 #endif
 
-#include <cstdio>
-
 #include "lockstep/backend/onednn/lowering.h"
 #include "lockstep/backend/onednn/pointwise_kernels.h"
 #include "lockstep/base/log.h"
@@ -75,8 +73,8 @@ class OnednnExecutable : public Executable {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const double start = monotonic_seconds();
       plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
-      std::fprintf(stderr, "lockstep,cpu,%s,%.4f\n", plan_.steps[i]->describe().c_str(),
-                   (monotonic_seconds() - start) * 1e3);
+      trace(fmt::format("lockstep,cpu,{},{:.4f}", plan_.steps[i]->describe(),
+                        (monotonic_seconds() - start) * 1e3));
     }
   }
 
@@ -103,7 +101,7 @@ class OnednnBackend : public Backend {
                                       const CompileOptions& options) const override {
     const OneThread one_thread;
     auto executable = std::make_unique<OnednnExecutable>(*simplify(graph), options.name);
-    if (verbose_level() >= 1) std::fputs(executable->describe().c_str(), stderr);
+    if (verbose_level() >= 1) trace(executable->describe());
     return executable;
   }
 
