@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lockstep/base/log.h"
 #include "lockstep/ir/graph.h"
 
 namespace lockstep {
@@ -18,6 +19,13 @@ class ExecutionContext {
   virtual ~ExecutionContext() = default;
   /// Bytes of working memory it holds.
   virtual size_t size_bytes() const = 0;
+};
+
+/// A kernel of an executable and what one run of it takes.
+struct KernelTime {
+  std::string kernel;  // "conv2d f32[32,26,26,16] jit:avx2"
+  double seconds = 0;
+  double flops = 0;  // of contractions; 0 for anything else
 };
 
 /// A compiled graph. Immutable and shared by all devices of the kind: the same instructions run
@@ -45,6 +53,17 @@ class Executable {
   /// Runs to completion on the calling thread. Outputs may not overlap inputs or each other.
   virtual void run(ExecutionContext& context, std::span<const void* const> inputs,
                    std::span<void* const> outputs) const = 0;
+
+  /// Runs each kernel in turn, `repeats` times in a row, and says how long one run of it took: what
+  /// the kernels reach alone. What they compute by being repeated means nothing. A backend that
+  /// cannot tell its kernels apart times the whole.
+  virtual std::vector<KernelTime> time_kernels(ExecutionContext& context,
+                                               std::span<const void* const> inputs,
+                                               std::span<void* const> outputs, int repeats) const {
+    const double start = monotonic_seconds();
+    for (int repeat = 0; repeat < repeats; ++repeat) run(context, inputs, outputs);
+    return {{"whole program", (monotonic_seconds() - start) / repeats}};
+  }
 
   /// One line a kernel: what was chosen, for LOCKSTEP_VERBOSE and the numerics signature.
   virtual std::string describe() const = 0;

@@ -69,6 +69,41 @@ class StepTimer : public Callback {
   double last_ = 0;
 };
 
+/// What the step's kernels reach alone: every kernel, and the rate at which a step of nothing but
+/// its convolutions (or, without any, its dot products) would run.
+Json roofline(Trainer& trainer, const DatasetPtr& data, int64_t batch_size, double measured) {
+  Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = batch_size});
+  const std::vector<KernelTime> kernels = trainer.time_kernels(*loader.next(), 5);
+  const auto is_convolution = [](const KernelTime& kernel) {
+    return kernel.kernel.starts_with("conv2d");
+  };
+  const bool any_convolution = std::any_of(kernels.begin(), kernels.end(), is_convolution);
+  Json json, list = Json::array();
+  double roof_seconds = 0;
+  for (const KernelTime& kernel : kernels) {
+    if (any_convolution ? is_convolution(kernel) : kernel.flops > 0) roof_seconds += kernel.seconds;
+    list.push_back({{"kernel", kernel.kernel},
+                    {"ms", kernel.seconds * 1e3},
+                    {"gflop_per_s", kernel.flops / kernel.seconds * 1e-9}});
+  }
+  const auto rows = static_cast<double>(std::min(trainer.tower_size(), batch_size));
+  const double roof = rows * trainer.device_count() / roof_seconds;
+  json["of"] = any_convolution ? "convolutions" : "dot products";
+  json["samples_per_s"] = roof;
+  json["reached"] = measured / roof;
+  json["kernels"] = std::move(list);
+  return json;
+}
+
+void print_roofline(const Json& roof) {
+  for (const Json& kernel : roof["kernels"])
+    std::printf("%9.3f ms %7.1f GFLOP/s  %s\n", kernel["ms"].get<double>(),
+                kernel["gflop_per_s"].get<double>(), kernel["kernel"].get<std::string>().c_str());
+  std::printf("its %s alone: %.0f samples/s; the step reaches %.0f %% of that\n",
+              roof["of"].get<std::string>().c_str(), roof["samples_per_s"].get<double>(),
+              100 * roof["reached"].get<double>());
+}
+
 }  // namespace
 
 int run_bench(const Arguments& a) {
@@ -88,7 +123,7 @@ int run_bench(const Arguments& a) {
   std::vector<double> times(timer->steps.begin() + warm, timer->steps.end());
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
-  const Trainer& trainer = *model.trainer();
+  Trainer& trainer = *model.trainer();
   const PhaseTimes phases = trainer.times();
   const double per_step = 1e3 / static_cast<double>(timer->steps.size());
   Json json;
@@ -104,6 +139,9 @@ int run_bench(const Arguments& a) {
                        {"reduce", phases.reduce * per_step},
                        {"update", phases.update * per_step}};
   json["working_bytes"] = trainer.working_bytes();
+  if (a.has("roofline"))
+    json["roofline"] =
+        roofline(trainer, data, fit.batch_size, static_cast<double>(fit.batch_size) / median);
   if (a.has("json")) {
     std::printf("%s\n", dump_json(json).c_str());
     return 0;
@@ -115,6 +153,7 @@ int run_bench(const Arguments& a) {
       static_cast<long long>(fit.batch_size), static_cast<long long>(trainer.tower_size()),
       trainer.device_count());
   std::printf("ms a step over all devices: %s\n", dump_json(json["phases_ms"]).c_str());
+  if (a.has("roofline")) print_roofline(json["roofline"]);
   return 0;
 }
 

@@ -7,7 +7,7 @@ const std::vector<Command>& commands() {
                                    "cpu (a device a core), cpu:N, cpu:0-3, reference:N"};
   static const OptionHelp kBatch{"batch-size", "N", "samples of one step (32)"};
   static const OptionHelp kTower{"tower-size", "N", "rows of a tower (from batch size and model)"};
-  static const OptionHelp kData{"data", "SOURCE", "fashion-mnist | idx:DIR | FILE.npz"};
+  static const OptionHelp kData{"data", "SOURCE", "fashion-mnist | idx:DIR | npy:DIR | FILE.npz"};
   static const OptionHelp kWeights{"weights", "FILE",
                                    ".keras or .weights.h5 to load over the model's"};
   static const std::vector<Command> all = {
@@ -57,6 +57,7 @@ const std::vector<Command>& commands() {
         kDevices,
         kTower,
         {"steps", "N", "timed steps (20)"},
+        {"roofline", "", "each kernel alone, and the step beside its convolutions alone"},
         {"json", "", "one line of JSON"}},
        run_bench},
   };

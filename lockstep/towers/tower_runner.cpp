@@ -40,11 +40,28 @@ struct TowerRunner::Cut {
   std::vector<int> prologue_ends;  // running task count
 };
 
+/// Seconds of a segment's kernels, summed over towers.
+struct TowerRunner::KernelSums {
+  std::vector<KernelTime> kernels;
+  int towers = 0;
+
+  void add(const std::vector<KernelTime>& times, int more_towers) {
+    if (more_towers == 0) return;
+    towers += more_towers;
+    if (kernels.empty()) {
+      kernels = times;
+      return;
+    }
+    for (size_t i = 0; i < times.size(); ++i) kernels[i].seconds += times[i].seconds;
+  }
+};
+
 struct TowerRunner::DeviceState {
   std::unordered_map<const Executable*, std::unique_ptr<ExecutionContext>> contexts;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   PhaseTimes times;
+  std::vector<KernelSums> kernels;  // of each segment
 };
 
 struct TowerRunner::Kept {
@@ -253,7 +270,15 @@ void TowerRunner::run_tower(int device, int segment_index, int tower) {
         break;
     }
   }
-  segment.executable->run(context(device, *segment.executable), state.inputs, state.outputs);
+  ExecutionContext& working = context(device, *segment.executable);
+  if (kernel_repeats_ == 0) {
+    segment.executable->run(working, state.inputs, state.outputs);
+  } else {
+    const auto times =
+        segment.executable->time_kernels(working, state.inputs, state.outputs, kernel_repeats_);
+    if (&program == cut_->programs[0])
+      state.kernels[static_cast<size_t>(segment_index)].add(times, 1);
+  }
   if (sums.data == nullptr) return;
   const double start = monotonic_seconds();
   fold_.deposit(tower, sums.id);
@@ -283,6 +308,26 @@ void TowerRunner::reduce(int device) {
     for (const TreeAdd& add : fold_.adds())
       add_into(fold_.data(add.to) + begin, fold_.data(add.from) + begin, n);
   }
+}
+
+std::vector<KernelTime> TowerRunner::time_kernels(StepData data, int repeats) {
+  data.update = nullptr;
+  const size_t segments = cut(data.rows).programs[0]->segments.size();
+  for (auto& device : devices_) device->kernels.assign(segments, {});
+  kernel_repeats_ = repeats;
+  run(data);
+  kernel_repeats_ = 0;
+  std::vector<KernelTime> means;
+  for (size_t segment = 0; segment < segments; ++segment) {
+    KernelSums sums;
+    for (const auto& device : devices_)
+      sums.add(device->kernels[segment].kernels, device->kernels[segment].towers);
+    for (KernelTime& kernel : sums.kernels) {
+      kernel.seconds /= sums.towers;
+      means.push_back(std::move(kernel));
+    }
+  }
+  return means;
 }
 
 PhaseTimes TowerRunner::times() const {

@@ -43,6 +43,10 @@ class TowerRunner {
   float* sums() { return fold_.data(fold_.result()); }
   const StepPlan& plan() const { return plan_; }
 
+  /// Runs a step in which every kernel is repeated (Executable::time_kernels) on all devices at
+  /// once: means over the towers of the first tower's shape. The step's results mean nothing.
+  std::vector<KernelTime> time_kernels(StepData data, int repeats);
+
   /// Summed over devices and steps since the last reset.
   PhaseTimes times() const;
   void reset_times();
@@ -50,7 +54,8 @@ class TowerRunner {
   size_t size_bytes() const;
 
  private:
-  struct Cut;          // towers of one batch size, where they run and with which program
+  struct Cut;  // towers of one batch size, where they run and with which program
+  struct KernelSums;
   struct DeviceState;  // what a device needs to run towers without allocating
   struct Kept;         // per-tower values and exchanges between segments
 
@@ -75,6 +80,7 @@ class TowerRunner {
   // of the step in progress
   const StepData* data_ = nullptr;
   Cut* cut_ = nullptr;
+  int kernel_repeats_ = 0;  // above 0: kernels are timed
   std::atomic<int> next_task_{0}, next_tower_{0};
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <future>
 
+#include "lockstep/ir/flops.h"
 #include "lockstep/tensor/philox.h"
 #include "lockstep/train/compile_tower.h"
 
@@ -23,31 +24,6 @@ const char* name_of(StepKind kind) {
       return "predict";
   }
   return "";
-}
-
-/// Multiplications and additions of the contractions of a graph.
-double contraction_flops(const Graph& graph) {
-  double flops = 0;
-  for (const Node& node : graph.nodes()) {
-    const auto size = [&](int value) { return static_cast<double>(graph.type(value).size()); };
-    if (node.opcode == Opcode::kDotGeneral) {
-      double k = 1;
-      for (int64_t axis : node.as<DotAttrs>().lhs_contracting)
-        k *= static_cast<double>(graph.type(node.operands[0]).shape[static_cast<int>(axis)]);
-      flops += 2 * size(node.results[0]) * k;
-    } else if (node.opcode == Opcode::kConv2d || node.opcode == Opcode::kConv2dInputGradient ||
-               node.opcode == Opcode::kConv2dKernelGradient) {
-      // Products: output pixels times kernel elements; the output is the result, an operand, or the
-      // cotangent.
-      const int y = node.opcode == Opcode::kConv2d                ? node.results[0]
-                    : node.opcode == Opcode::kConv2dInputGradient ? node.operands[0]
-                                                                  : node.operands[1];
-      const int kernel =
-          node.opcode == Opcode::kConv2dKernelGradient ? node.results[0] : node.operands[1];
-      flops += 2 * size(y) / static_cast<double>(graph.type(y).shape.back()) * size(kernel);
-    }
-  }
-  return flops;
 }
 
 std::optional<int64_t> ignored_class(const Loss& loss) {
@@ -330,8 +306,7 @@ void Trainer::fill_scalars(Program& program, const Batch& batch) {
   }
 }
 
-void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs,
-                  ShardedUpdate* update) {
+StepData Trainer::prepare(Program& program, const Batch& batch) {
   ensure_shapes(program, batch.rows);
   check_labels(program, batch);
   compute_denominators(program, batch);
@@ -339,13 +314,24 @@ void Trainer::run(Program& program, const Batch& batch, std::span<void* const> o
   StepData data;
   data.rows = batch.rows;
   data.columns = batch.columns;
-  data.row_outputs = outputs;
   data.scalars = scalars_.data();
   data.variables = variables_.data();
   data.variables_changed = program.seen_version != variables_.version();
-  data.update = update;
   program.seen_version = variables_.version();
+  return data;
+}
+
+void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs,
+                  ShardedUpdate* update) {
+  StepData data = prepare(program, batch);
+  data.row_outputs = outputs;
+  data.update = update;
   program.runner->run(data);
+}
+
+std::vector<KernelTime> Trainer::time_kernels(const Batch& batch, int repeats) {
+  Program& train = program(StepKind::kTrain);
+  return train.runner->time_kernels(prepare(train, batch), repeats);
 }
 
 /// The step's loss: each term's tree sum divided once, weighted, plus penalties; and the metrics'

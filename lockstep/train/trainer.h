@@ -83,6 +83,9 @@ class Trainer {
   int64_t tower_size() const { return tower_size_; }
   int device_count() const { return team_->size(); }
   const Backend& backend() const { return *backend_; }
+  /// Each kernel of a training tower run alone, all devices at once; what the step reaches at best.
+  /// Weights and optimizer state stay as they are.
+  std::vector<KernelTime> time_kernels(const Batch& batch, int repeats);
   PhaseTimes times() const;
   void reset_times();
   size_t working_bytes() const;
@@ -95,6 +98,7 @@ class Trainer {
   Program& program(StepKind kind);
   int64_t choose_tower_size(const Program& program, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
+  StepData prepare(Program& program, const Batch& batch);
   void run(Program& program, const Batch& batch, std::span<void* const> outputs,
            ShardedUpdate* update);
   void fill_scalars(Program& program, const Batch& batch);

@@ -8,6 +8,7 @@
 
 #include "lockstep/backend/onednn/compat.h"
 #include "lockstep/backend/onednn/lowering.h"
+#include "lockstep/ir/flops.h"
 
 namespace lockstep {
 namespace {
@@ -110,10 +111,11 @@ class ConvStep : public Step {
   };
 
   template <class PrimitiveDesc>
-  ConvStep(std::string what, const PrimitiveDesc& desc, dnnl::primitive primitive,
+  ConvStep(std::string what, double flops, const PrimitiveDesc& desc, dnnl::primitive primitive,
            std::vector<Binding> bindings, int kernel_argument, int kernel_slot,
            memory::desc kernel_plain, memory::desc kernel_packed, Reorder reorder)
-      : primitive_(std::move(primitive)),
+      : flops_(flops),
+        primitive_(std::move(primitive)),
         bindings_(std::move(bindings)),
         kernel_argument_(kernel_argument),
         kernel_slot_(kernel_slot),
@@ -178,10 +180,12 @@ class ConvStep : public Step {
   }
 
   std::string describe() const override { return what_; }
+  double flops() const override { return flops_; }
 
  private:
   static size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+  double flops_;
   dnnl::primitive primitive_, reorder_;
   std::vector<Binding> bindings_;
   int kernel_argument_, kernel_slot_;
@@ -305,10 +309,10 @@ void lower_forward(Lowering& l, const Node& node) {
   if (bias != nullptr) bindings.push_back({DNNL_ARG_BIAS, l.read(bias->operands[0]), t.bias});
   const int kernel = l.read(node.operands[1]);
   bindings.push_back({DNNL_ARG_DST, l.write(result), t.y});
-  l.add(std::make_unique<ConvStep>(fmt::format("conv2d {}", l.type(result).str()), desc,
-                                   dnnl::convolution_forward(desc), bindings, DNNL_ARG_WEIGHTS,
-                                   kernel, t.kernel_plain, desc.weights_desc(),
-                                   ConvStep::Reorder::kBefore));
+  l.add(std::make_unique<ConvStep>(
+      fmt::format("conv2d {}", l.type(result).str()), contraction_flops(l.graph(), node), desc,
+      dnnl::convolution_forward(desc), bindings, DNNL_ARG_WEIGHTS, kernel, t.kernel_plain,
+      desc.weights_desc(), ConvStep::Reorder::kBefore));
 }
 
 void lower_input_gradient(Lowering& l, const Node& node) {
@@ -319,8 +323,8 @@ void lower_input_gradient(Lowering& l, const Node& node) {
   const int dy = l.read_as(node.operands[0], image_layout(shapes.y, blocks.y)),
             kernel = l.read(node.operands[1]);
   l.add(std::make_unique<ConvStep>(
-      fmt::format("conv2d_input_gradient {}", l.type(node.results[0]).str()), desc,
-      dnnl::convolution_backward_data(desc),
+      fmt::format("conv2d_input_gradient {}", l.type(node.results[0]).str()),
+      contraction_flops(l.graph(), node), desc, dnnl::convolution_backward_data(desc),
       std::vector<ConvStep::Binding>{{DNNL_ARG_DIFF_DST, dy, t.y},
                                      {DNNL_ARG_DIFF_SRC, l.write(node.results[0]), t.x}},
       DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
@@ -339,9 +343,9 @@ void lower_kernel_gradient(Lowering& l, const Node& node) {
       {DNNL_ARG_DIFF_DST, l.read_as(node.operands[1], image_layout(shapes.y, blocks.y)), t.y}};
   if (bias != nullptr) bindings.push_back({DNNL_ARG_DIFF_BIAS, l.write(bias->results[0]), t.bias});
   l.add(std::make_unique<ConvStep>(
-      fmt::format("conv2d_kernel_gradient {}", l.type(node.results[0]).str()), desc,
-      dnnl::convolution_backward_weights(desc), bindings, DNNL_ARG_DIFF_WEIGHTS,
-      l.write(node.results[0]), t.kernel_plain, desc.diff_weights_desc(),
+      fmt::format("conv2d_kernel_gradient {}", l.type(node.results[0]).str()),
+      contraction_flops(l.graph(), node), desc, dnnl::convolution_backward_weights(desc), bindings,
+      DNNL_ARG_DIFF_WEIGHTS, l.write(node.results[0]), t.kernel_plain, desc.diff_weights_desc(),
       ConvStep::Reorder::kAfter));
 }
 

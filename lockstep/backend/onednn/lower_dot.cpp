@@ -104,6 +104,7 @@ class SkinnyDotStep : public Step {
     return fmt::format("dot_general [{},{}]x[{},{}] own, skinny{}", m_, k_, k_, n_,
                        layout_.is_row_major() ? "" : ", blocked");
   }
+  double flops() const override { return 2.0 * static_cast<double>(m_ * n_ * k_); }
 
  private:
   SkinnyForm form_;
@@ -144,6 +145,7 @@ class DotStep : public Step {
   std::string describe() const override {
     return fmt::format("dot_general {}x[{},{}]x[{},{}] dnnl_sgemm", batch_, m_, k_, k_, n_);
   }
+  double flops() const override { return 2.0 * static_cast<double>(batch_ * m_ * n_ * k_); }
 
  private:
   static const float* prepared(const MatrixView& view, const float* from, float*& scratch) {

@@ -50,15 +50,24 @@ class OnednnExecutable : public Executable {
 
   void run(ExecutionContext& execution_context, std::span<const void* const> inputs,
            std::span<void* const> outputs) const override {
-    auto& context = static_cast<OnednnContext&>(execution_context);
-    for (const auto& [slot, input] : input_slots_)
-      context.slots[slot] =
-          static_cast<std::byte*>(const_cast<void*>(inputs[static_cast<size_t>(input)]));
-    for (const auto& [slot, output] : output_slots_)
-      context.slots[slot] = static_cast<std::byte*>(outputs[static_cast<size_t>(output)]);
+    OnednnContext& context = bind(execution_context, inputs, outputs);
     if (verbose_level() >= 2) return run_verbose(context);
-    for (size_t i = 0; i < plan_.steps.size(); ++i)
-      plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
+    for (size_t i = 0; i < plan_.steps.size(); ++i) run_step(context, i);
+  }
+
+  std::vector<KernelTime> time_kernels(ExecutionContext& execution_context,
+                                       std::span<const void* const> inputs,
+                                       std::span<void* const> outputs, int repeats) const override {
+    OnednnContext& context = bind(execution_context, inputs, outputs);
+    std::vector<KernelTime> times;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      run_step(context, i);
+      const double start = monotonic_seconds();
+      for (int repeat = 0; repeat < repeats; ++repeat) run_step(context, i);
+      times.push_back({plan_.steps[i]->describe(), (monotonic_seconds() - start) / repeats,
+                       plan_.steps[i]->flops()});
+    }
+    return times;
   }
 
   std::string describe() const override {
@@ -69,10 +78,25 @@ class OnednnExecutable : public Executable {
   }
 
  private:
+  OnednnContext& bind(ExecutionContext& execution_context, std::span<const void* const> inputs,
+                      std::span<void* const> outputs) const {
+    auto& context = static_cast<OnednnContext&>(execution_context);
+    for (const auto& [slot, input] : input_slots_)
+      context.slots[slot] =
+          static_cast<std::byte*>(const_cast<void*>(inputs[static_cast<size_t>(input)]));
+    for (const auto& [slot, output] : output_slots_)
+      context.slots[slot] = static_cast<std::byte*>(outputs[static_cast<size_t>(output)]);
+    return context;
+  }
+
+  void run_step(OnednnContext& context, size_t i) const {
+    plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
+  }
+
   void run_verbose(OnednnContext& context) const {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const double start = monotonic_seconds();
-      plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
+      run_step(context, i);
       trace(fmt::format("lockstep,cpu,{},{:.4f}", plan_.steps[i]->describe(),
                         (monotonic_seconds() - start) * 1e3));
     }

@@ -35,6 +35,8 @@ class Step {
   virtual std::unique_ptr<StepState> create_state() const { return nullptr; }
   /// "conv2d f32[32,26,26,16] jit:avx2"
   virtual std::string describe() const = 0;
+  /// Multiplications and additions of a contraction; 0 for anything else.
+  virtual double flops() const { return 0; }
 };
 
 }  // namespace lockstep
