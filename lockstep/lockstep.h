@@ -18,8 +18,9 @@
 #include "lockstep/nn/metric.h"
 #include "lockstep/nn/optimizer.h"
 #include "lockstep/nn/schedule.h"
-#include "lockstep/train/callback.h"
+#include "lockstep/train/callbacks.h"
 #include "lockstep/train/model.h"
+#include "lockstep/train/run.h"
 
 // tools/check_house.py holds these to the version of CMakeLists.txt.
 #define LOCKSTEP_VERSION_MAJOR 0

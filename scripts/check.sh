@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and tests everything; the last line is ctest's. `--full` first repeats the tests under the
-# address, undefined-behaviour and thread sanitizers (about three times as long).
+# Builds and tests everything; the last line is ctest's. Before that the parsers are fuzzed for half a
+# minute each. `--full` fuzzes for ten minutes each, and repeats the tests under the address,
+# undefined-behaviour and thread sanitizers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +20,10 @@ check() {
 
 scripts/install_packages.sh
 if [ $full = yes ]; then
+  scripts/fuzz.sh 600
   check asan build-asan
   check tsan build-tsan
+else
+  scripts/fuzz.sh 30
 fi
 check release build

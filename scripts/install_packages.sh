@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Lockstep is built from, on Debian 12 and Ubuntu 24.04. Does nothing when all of it
-# is there already, so other scripts may call it freely.
+# Installs what Lockstep is built from, and the packages named as arguments, on Debian 12 and Ubuntu
+# 24.04. Does nothing when all of it is there already, so other scripts may call it freely.
 set -euo pipefail
 
 required=(
@@ -8,6 +8,7 @@ required=(
   libdnnl-dev ocl-icd-opencl-dev libfmt-dev libhdf5-dev libhwy-dev libssl-dev libzip-dev nlohmann-json3-dev zlib1g-dev
   libgtest-dev python3 python3-venv
   dataset-fashion-mnist
+  "$@"
 )
 optional=(ccache) # builds again quickly
 

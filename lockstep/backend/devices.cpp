@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "lockstep/backend/onednn/onednn_backend.h"
@@ -24,10 +25,11 @@ int parse_number(std::string_view text, const std::string& whole) {
 
 std::vector<int> parse_indices(std::string_view list, const std::string& whole) {
   std::vector<int> indices;
-  while (!list.empty()) {
+  for (bool is_last = false; !is_last;) {
     const size_t comma = list.find(',');
     const std::string_view item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
+    is_last = comma == std::string_view::npos;
+    if (!is_last) list.remove_prefix(comma + 1);
     const size_t dash = item.find('-');
     const int first = parse_number(item.substr(0, dash), whole);
     const int last =
@@ -50,6 +52,20 @@ std::vector<int> affinity_cores() {
   return cores;
 }
 
+namespace {
+
+void check_cores(const std::vector<int>& indices, const std::string& whole) {
+  const std::vector<int> cores = affinity_cores();
+  for (int index : indices)
+    if (std::find(cores.begin(), cores.end(), index) == cores.end())
+      fail(ErrorCode::kNotFound, "devices",
+           "core {} of \"{}\" is not among the {} this process may run on. cpu:N is N devices on "
+           "any",
+           index, whole, cores.size());
+}
+
+}  // namespace
+
 DeviceSpec parse_devices(const std::string& text) {
   const size_t colon = text.find(':');
   DeviceSpec spec{text.substr(0, colon), 1, {}};
@@ -70,8 +86,7 @@ DeviceSpec parse_devices(const std::string& text) {
     return spec;
   }
   spec.indices = parse_indices(rest, text);
-  if (spec.indices.empty())
-    invalid_argument("devices", "at least one index expected: \"{}\"", text);
+  if (spec.kind == "cpu") check_cores(spec.indices, text);
   spec.count = static_cast<int>(spec.indices.size());
   return spec;
 }

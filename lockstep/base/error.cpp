@@ -8,12 +8,18 @@ namespace lockstep {
 
 int exit_code(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return 2;
-    case ErrorCode::kUnsupported: return 3;
-    case ErrorCode::kOutOfMemory: return 4;
-    case ErrorCode::kNotFound: return 5;
-    case ErrorCode::kDataLoss: return 6;
-    case ErrorCode::kInternal: return 70;
+    case ErrorCode::kInvalidArgument:
+      return 2;
+    case ErrorCode::kUnsupported:
+      return 3;
+    case ErrorCode::kOutOfMemory:
+      return 4;
+    case ErrorCode::kNotFound:
+      return 5;
+    case ErrorCode::kDataLoss:
+      return 6;
+    case ErrorCode::kInternal:
+      return 70;
   }
   return 70;
 }

@@ -35,7 +35,8 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Throws Error with a formatted message: `fail(ErrorCode::kInvalidArgument, "dense", "units must be > 0: {}", n)`.
+/// Throws Error with a formatted message: `fail(ErrorCode::kInvalidArgument, "dense", "units must
+/// be > 0: {}", n)`.
 template <class... Args>
 [[noreturn]] void fail(ErrorCode code, std::string_view where, fmt::format_string<Args...> format,
                        Args&&... args) {

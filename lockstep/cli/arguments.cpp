@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "lockstep/base/error.h"
 
@@ -68,6 +69,19 @@ std::string command_help(const Command& command) {
                         "--" + option.name + (option.value.empty() ? "" : " " + option.value),
                         option.help);
   return text;
+}
+
+void Arguments::none() const {
+  if (!positional_.empty()) invalid_argument(positional_[0], "no word is expected here");
+}
+
+void check_output(const Arguments& arguments, const std::string& name) {
+  if (!arguments.has(name)) return;
+  const std::filesystem::path path = arguments.text(name), folder = path.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    fail(ErrorCode::kNotFound, "--" + name, "the folder {} must exist", folder.string());
+  if (std::filesystem::is_directory(path))
+    invalid_argument("--" + name, "must be a file: {} is a folder", path.string());
 }
 
 }  // namespace lockstep

@@ -24,11 +24,17 @@ class Arguments {
   int64_t integer(const std::string& name, int64_t otherwise) const;
   /// The one positional word `what` names; throws when it is missing or there are more.
   std::string only(const std::string& what) const;
+  /// Throws when there is a positional word.
+  void none() const;
 
  private:
   std::vector<std::string> positional_;
   std::map<std::string, std::string> values_;
 };
+
+/// Finds out before the work whether the file of option `name` can be written: throws NotFound when
+/// its folder is missing, InvalidArgument when it is a folder itself.
+void check_output(const Arguments& arguments, const std::string& name);
 
 struct Command {
   std::string name, usage, summary;

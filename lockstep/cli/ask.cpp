@@ -25,6 +25,7 @@ std::string needed(const Arguments& a, const std::string& name) {
 }  // namespace
 
 int run_evaluate(const Arguments& a) {
+  check_output(a, "out");
   Model model = open_model(a.only("MODEL"));
   if (a.has("weights")) model.load_weights(a.text("weights"));
   const Logs logs =
@@ -42,6 +43,7 @@ int run_predict(const Arguments& a) {
   Model model = open_model(a.only("MODEL"));
   if (a.has("weights")) model.load_weights(a.text("weights"));
   const std::string out = needed(a, "out");
+  check_output(a, "out");
   std::vector<NamedTensor> results =
       model.predict(open_data(needed(a, "data"), Part::kTest, model), evaluate_arguments(a));
   for (NamedTensor& result : results) result.name = "predict/" + result.name;
@@ -62,13 +64,15 @@ int run_inspect(const Arguments& a) {
   return 0;
 }
 
-int run_devices(const Arguments&) {
+int run_devices(const Arguments& a) {
+  a.none();
   for (const DeviceKind& kind : device_kinds())
     std::printf("%-10s %d  %s\n", kind.kind.c_str(), kind.count, kind.description.c_str());
   return 0;
 }
 
 int run_ops(const Arguments& a) {
+  a.none();
   if (a.has("markdown")) std::printf("| op | operands | meaning |\n|---|---|---|\n");
   for (const OpDef& op : all_ops()) {
     const std::string operands = op.operand_count < 0 ? "any" : std::to_string(op.operand_count);

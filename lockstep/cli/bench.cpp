@@ -110,6 +110,7 @@ int run_bench(const Arguments& a) {
   Model model = open_model(a.only("MODEL"));
   if (!model.is_compiled()) invalid_argument("model", "must be compiled to be timed");
   const int64_t steps = a.integer("steps", 20), warm = 3;
+  if (steps < 1) invalid_argument("--steps", "must be >= 1: {}", steps);
   FitArguments fit;
   fit.batch_size = a.integer("batch-size", 256);
   fit.devices = a.text("devices", "cpu");

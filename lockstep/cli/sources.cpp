@@ -11,7 +11,7 @@ Model open_model(const std::string& word) {
   if (word.starts_with("zoo:")) {
     const std::string name = word.substr(4);
     Model model(zoo_model(name));
-    model.compile(zoo_compile_config(name));
+    model.compile_from_config(zoo_compile_config(name));
     return model;
   }
   return Model::load(word);

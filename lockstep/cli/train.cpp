@@ -1,7 +1,9 @@
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
 #include "lockstep/cli/commands.h"
+#include "lockstep/cli/signals.h"
 #include "lockstep/cli/sources.h"
 #include "lockstep/formats/json.h"
 
@@ -39,50 +41,33 @@ void recompile(const Arguments& a, Model& model) {
     }
     config["metrics"] = metrics;
   }
-  model.compile(config);
+  // Another loss or other metrics leave the optimizer where it was.
+  model.compile_from_config(config, model.is_compiled() && !a.has("optimizer"));
 }
 
-/// The run folder holds what is needed to repeat the run, and the history.
-void write_run(const Arguments& a, const std::string& word, const FitArguments& fit, Model& model,
-               const History& history) {
-  const std::filesystem::path folder = a.text("run");
-  Json run;
-  run["model"] = word;
-  run["data"] = a.text("data");
-  run["batch_size"] = fit.batch_size;
-  run["epochs"] = fit.epochs;
-  run["seed"] = fit.seed;
-  run["shuffle"] = fit.shuffle;
-  run["tower_size"] = model.trainer()->tower_size();
-  run["devices"] = fit.devices;
-  run["backend"] = model.trainer()->backend().version();
-  write_file_atomically(folder / "run.json", dump_json(run, 1));
-  std::string csv = "epoch";
-  for (const auto& [name, values] : history.all()) csv += "," + name;
-  csv += "\n";
-  for (int64_t epoch = 0; epoch < fit.epochs; ++epoch) {
-    csv += std::to_string(epoch);
-    for (const auto& [name, values] : history.all())
-      if (epoch < static_cast<int64_t>(values.size()))
-        csv += fmt::format(",{}", values[static_cast<size_t>(epoch)]);
-    csv += "\n";
-  }
-  write_file_atomically(folder / "history.csv", csv);
+/// The last words of a training that a signal stopped, and the exit code a shell expects.
+int stopped_by(int signal, const History& history, const FitArguments& fit) {
+  std::fprintf(stderr, "Stopped by %s after step %zu; %s\n",
+               signal == SIGINT ? "SIGINT" : "SIGTERM", history.step_losses.size(),
+               fit.run.empty() ? "without --run nothing is kept"
+                               : "the same command with --resume goes on from there");
+  return 128 + signal;
 }
 
 }  // namespace
 
 int run_train(const Arguments& a) {
-  for (const char* later : {"resume", "checkpoint-every", "keep"})
-    if (a.has(later))
-      unsupported(std::string("--") + later, "checkpoints and resume are not supported yet");
+  for (const char* option : {"resume", "checkpoint-every", "keep"})
+    if (a.has(option) && !a.has("run"))
+      invalid_argument(std::string("--") + option, "needs a run folder: give --run DIR");
   if (a.text("precision", "float32") != "float32")
     unsupported("--precision", "only float32 is supported: \"{}\"", a.text("precision"));
   const std::string word = a.only("MODEL");
   Model model = open_model(word);
   if (a.has("weights")) model.load_weights(a.text("weights"));
   recompile(a, model);
-  if (!a.has("data")) invalid_argument("--data", "is needed: fashion-mnist, idx:DIR or FILE.npz");
+  if (!a.has("data"))
+    invalid_argument("--data", "is needed: fashion-mnist, idx:DIR, npy:DIR or FILE.npz");
   FitArguments fit;
   fit.batch_size = a.integer("batch-size", fit.batch_size);
   fit.epochs = a.integer("epochs", fit.epochs);
@@ -101,20 +86,19 @@ int run_train(const Arguments& a) {
   const DatasetPtr data = open_data(a.text("data"), Part::kTrain, model);
   if (a.has("validation"))
     fit.validation_data = open_data(a.text("validation"), Part::kTest, model);
-  if (a.has("run")) {
-    std::error_code error;
-    std::filesystem::create_directories(a.text("run"), error);
-    if (error)
-      invalid_argument("--run", "the folder {} cannot be made: {}", a.text("run"), error.message());
-  }
+  fit.run = a.text("run");
+  fit.resume = a.has("resume");
+  fit.checkpoint_every = a.integer("checkpoint-every", 0);
+  fit.keep = a.integer("keep", fit.keep);
+  fit.run_details["model"] = word;
+  for (const char* option : {"data", "validation", "weights"})
+    if (a.has(option)) fit.run_details[option] = a.text(option);
   // Found out before the training, not after it.
-  for (const char* output : {"save", "losses"})
-    if (const auto folder = std::filesystem::path(a.text(output)).parent_path();
-        !folder.empty() && !std::filesystem::is_directory(folder))
-      fail(ErrorCode::kNotFound, std::string("--") + output, "the folder {} must exist",
-           folder.string());
+  for (const char* output : {"save", "losses"}) check_output(a, output);
+  const StopSignals signals;
+  fit.should_stop = [&] { return signals.received() != 0; };
   const History history = model.fit(data, fit);
-  if (a.has("run")) write_run(a, word, fit, model, history);
+  if (history.is_interrupted) return stopped_by(signals.received(), history, fit);
   if (a.has("losses")) write_losses(a.text("losses"), history.step_losses);
   if (a.has("save")) model.save(a.text("save"));
   return 0;

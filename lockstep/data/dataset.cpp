@@ -78,22 +78,29 @@ std::string column_key(const Column& column) {
   return column.name.empty() ? role : fmt::format("{}/{}", role, column.name);
 }
 
+int64_t set_rows(std::vector<Column>& columns, const std::vector<TensorType>& arrays) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string key = column_key(columns[i]);
+    const Shape& shape = arrays[i].shape;
+    if (shape.rank() < 1)
+      invalid_argument(key, "arrays must have a first axis of samples: {}", arrays[i].str());
+    if (shape[0] != arrays[0].shape[0])
+      invalid_argument("dataset", "arrays must have equally many samples: {} has {}, {} has {}",
+                       column_key(columns[0]), arrays[0].shape[0], key, shape[0]);
+    columns[i].row = {arrays[i].dtype, shape.without_rows()};
+  }
+  return arrays[0].shape[0];
+}
+
 ArrayDataset::ArrayDataset(std::vector<Array> arrays) {
   if (arrays.empty()) invalid_argument("dataset", "at least one array expected: none came");
+  std::vector<TensorType> types;
   for (Array& array : arrays) {
-    const std::string key = column_key(array.column);
-    if (array.tensor.shape().rank() < 1)
-      invalid_argument(key, "arrays must have a first axis of samples: {}",
-                       array.tensor.type().str());
-    const int64_t samples = array.tensor.shape()[0];
-    if (!columns_.empty() && samples != size_)
-      invalid_argument("dataset", "arrays must have equally many samples: {} has {}, {} has {}",
-                       column_key(columns_[0]), size_, key, samples);
-    size_ = samples;
-    array.column.row = {array.tensor.dtype(), array.tensor.shape().without_rows()};
+    types.push_back(array.tensor.type());
     columns_.push_back(std::move(array.column));
     tensors_.push_back(std::move(array.tensor));
   }
+  size_ = set_rows(columns_, types);
 }
 
 void ArrayDataset::read(int64_t index, size_t column, void* to) const {

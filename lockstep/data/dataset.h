@@ -25,6 +25,11 @@ struct Column {
 /// The column as files and messages spell it: "x", "y/logits", "sample_weight/logits".
 std::string column_key(const Column& column);
 
+/// Sets the rows of `columns`, one or more, to those of arrays of these types, [samples, ...] each;
+/// returns the number of samples. Throws InvalidArgument naming a column whose array is a scalar,
+/// and those whose numbers of samples differ.
+int64_t set_rows(std::vector<Column>& columns, const std::vector<TensorType>& arrays);
+
 /// Random access by index. Derive from it for data of your own; `read` is called from a loader's
 /// thread, and from several of them when several loaders share the dataset.
 class Dataset {

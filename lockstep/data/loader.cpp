@@ -29,9 +29,6 @@ Loader::Loader(DatasetPtr dataset, const std::vector<WantedColumn>& wanted,
       gather_(dataset_, wanted),
       next_index_(options_.first_batch) {
   batch_count_ = batches_in(dataset_->size(), options_.batch_size);
-  if (options_.max_batches >= 0 && options_.first_batch < batch_count_)
-    batch_count_ =
-        options_.first_batch + std::min(options_.max_batches, batch_count_ - options_.first_batch);
   const int64_t capacity = std::min(options_.batch_size, dataset_->size());
   for (int64_t i = 0; i < kBuffers; ++i) buffers_.push_back(gather_.make_batch(capacity));
   thread_ = std::thread([this] { make_batches(); });

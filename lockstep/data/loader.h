@@ -17,8 +17,7 @@ struct LoaderOptions {
   uint64_t seed = 0;
   int64_t epoch = 0;  // the first one
   bool shuffle = true;
-  int64_t first_batch = 0;   // resume: batches of the first epoch already done
-  int64_t max_batches = -1;  // epochs end this many batches after `first_batch`; -1: with the data
+  int64_t first_batch = 0;  // resume: batches of the first epoch already done
   int64_t epochs = 1;
 };
 
@@ -42,7 +41,7 @@ class Loader {
   /// after the last. Batches before a sample that cannot be read are delivered; from then on every
   /// call throws what RowGather::put threw.
   const Batch* next();
-  /// Where every epoch ends, as an index of batches.
+  /// Batches of an epoch.
   int64_t batch_count() const { return batch_count_; }
 
  private:

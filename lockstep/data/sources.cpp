@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "lockstep/data/gzip.h"
 #include "lockstep/data/idx.h"
+#include "lockstep/formats/mapped_file.h"
 #include "lockstep/formats/npy.h"
 
 namespace lockstep {
@@ -44,6 +46,82 @@ Column column_of_key(const std::string& key, const std::string& where) {
                    key);
 }
 
+void check_has_input(const std::vector<Column>& columns, const std::string& where) {
+  const bool has_input = std::any_of(columns.begin(), columns.end(), [](const Column& column) {
+    return column.role == Column::Role::kInput;
+  });
+  if (!has_input)
+    invalid_argument(where, "a key x or x/<input> must be there: {} other keys came",
+                     columns.size());
+}
+
+/// Columns of the .npy files in `folder` and its folders x, y and sample_weight; inputs first.
+std::vector<Column> npy_columns(const std::filesystem::path& folder) {
+  std::vector<Column> columns;
+  const auto list = [&](const std::filesystem::path& path, const std::string& prefix) {
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      if (entry.path().extension() == ".npy")
+        columns.push_back(column_of_key(prefix + entry.path().stem().string(), folder.string()));
+  };
+  try {
+    list(folder, "");
+    for (const std::string role : {"x", "y", "sample_weight"})
+      if (std::filesystem::is_directory(folder / role)) list(folder / role, role + "/");
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail(ErrorCode::kNotFound, folder.string(), "cannot be listed: {}", error.code().message());
+  }
+  std::sort(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
+    return std::tie(a.role, a.name) < std::tie(b.role, b.name);
+  });
+  return columns;
+}
+
+/// An array in a mapped .npy file.
+class MappedArray {
+ public:
+  explicit MappedArray(const std::filesystem::path& path)
+      : file_(path), view_(file_.bytes(), path.string()) {
+    if (view_.header().is_fortran)
+      unsupported(path.string(),
+                  "a mapped array must be in C order, row after row: it is in Fortran order. Save "
+                  "numpy.ascontiguousarray(array)");
+  }
+  const TensorType& type() const { return view_.header().type; }
+  /// Elements [first, first + count), as type().dtype.
+  void read(int64_t first, int64_t count, std::byte* to) const {
+    file_.will_read(view_.offset(first), view_.stored_bytes(count));
+    view_.read(first, count, to);
+  }
+
+ private:
+  MappedFile file_;
+  NpyView view_;
+};
+
+class MappedDataset : public Dataset {
+ public:
+  explicit MappedDataset(const std::filesystem::path& folder) : columns_(npy_columns(folder)) {
+    check_has_input(columns_, folder.string());
+    std::vector<TensorType> types;
+    for (const Column& column : columns_) {
+      arrays_.push_back(std::make_unique<MappedArray>(folder / (column_key(column) + ".npy")));
+      types.push_back(arrays_.back()->type());
+    }
+    size_ = with_context(folder.string(), [&] { return set_rows(columns_, types); });
+  }
+  int64_t size() const override { return size_; }
+  const std::vector<Column>& columns() const override { return columns_; }
+  void read(int64_t index, size_t column, void* to) const override {
+    const int64_t elements = columns_[column].row.size();
+    arrays_[column]->read(index * elements, elements, static_cast<std::byte*>(to));
+  }
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::unique_ptr<MappedArray>> arrays_;
+  int64_t size_ = 0;
+};
+
 }  // namespace
 
 DatasetPtr open_idx_folder(const std::filesystem::path& folder, Part part) {
@@ -69,27 +147,29 @@ DatasetPtr open_fashion_mnist(Part part, const std::filesystem::path& folder) {
 DatasetPtr open_npz(const std::filesystem::path& path) {
   const NpzFile file(read_file(path), path.string());
   std::vector<ArrayDataset::Array> arrays;
+  std::vector<Column> columns;
   for (const std::string& key : file.names()) {
-    Column column = column_of_key(key, path.string());
-    arrays.push_back({std::move(column), file.read(key)});
+    columns.push_back(column_of_key(key, path.string()));
+    arrays.push_back({columns.back(), file.read(key)});
   }
-  const bool has_input = std::any_of(arrays.begin(), arrays.end(), [](const auto& array) {
-    return array.column.role == Column::Role::kInput;
-  });
-  if (!has_input)
-    invalid_argument(path.string(), "a key x or x/<input> must be there: {} other keys came",
-                     arrays.size());
+  check_has_input(columns, path.string());
   return with_context(path.string(),
                       [&] { return std::make_shared<ArrayDataset>(std::move(arrays)); });
+}
+
+DatasetPtr open_npy_folder(const std::filesystem::path& folder) {
+  return std::make_shared<MappedDataset>(folder);
 }
 
 DatasetPtr open_source(const std::string& spec, Part part) {
   if (spec == "fashion-mnist") return open_fashion_mnist(part);
   if (spec.starts_with("idx:")) return open_idx_folder(spec.substr(4), part);
+  if (spec.starts_with("npy:")) return open_npy_folder(spec.substr(4));
   if (spec.starts_with("images:"))
     unsupported(spec, "unsupported source: folders of images are not read. Use an .npz file");
   if (spec.ends_with(".npz")) return open_npz(spec);
-  invalid_argument("data", "a source must be fashion-mnist, idx:DIR or FILE.npz: \"{}\"", spec);
+  invalid_argument("data", "a source must be fashion-mnist, idx:DIR, npy:DIR or FILE.npz: \"{}\"",
+                   spec);
 }
 
 }  // namespace lockstep

@@ -40,8 +40,11 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-bool sync_folder(const std::filesystem::path& path) {
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+bool try_sync_folder(const std::filesystem::path& folder) {
   const Descriptor fd(folder.c_str(), O_RDONLY | O_DIRECTORY);
   return fd.get() >= 0 && ::fsync(fd.get()) == 0;
 }
@@ -88,7 +91,68 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
   if (fd.get() < 0) give_up("created");
   if (!write_all(fd.get(), bytes) || ::fsync(fd.get()) != 0 || !fd.close()) give_up("written");
   if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("renamed into place");
-  if (!sync_folder(path)) give_up("made durable");
+  if (!try_sync_folder(folder_of(path))) give_up("made durable");
+}
+
+bool create_file(const std::filesystem::path& path, std::string_view bytes) {
+  Descriptor fd(path.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+  if (fd.get() < 0 && errno == EEXIST) return false;
+  if (fd.get() < 0) invalid_argument(path.string(), "cannot be created: {}", std::strerror(errno));
+  if (!write_all(fd.get(), bytes) || !fd.close()) {
+    const int reason = errno;
+    ::unlink(path.c_str());
+    invalid_argument(path.string(), "cannot be written: {}", std::strerror(reason));
+  }
+  return true;
+}
+
+void append_to_file(const std::filesystem::path& path, std::string_view bytes) {
+  const Descriptor fd(path.c_str(), O_WRONLY | O_APPEND);
+  struct stat info {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &info) != 0)
+    fail(ErrorCode::kNotFound, path.string(), "cannot be opened: {}", std::strerror(errno));
+  if (write_all(fd.get(), bytes)) return;
+  const int reason = errno;
+  const bool is_cut = ::ftruncate(fd.get(), info.st_size) == 0;
+  invalid_argument(path.string(), "cannot be written: {}{}", std::strerror(reason),
+                   is_cut ? "" : ". Its end is half written now");
+}
+
+void sync_file(const std::filesystem::path& path) {
+  const Descriptor fd(path.c_str(), O_WRONLY);
+  if (fd.get() < 0 || ::fsync(fd.get()) != 0)
+    invalid_argument(path.string(), "cannot be made durable: {}", std::strerror(errno));
+}
+
+void cut_file(const std::filesystem::path& path, uint64_t bytes) {
+  const Descriptor fd(path.c_str(), O_WRONLY);
+  if (fd.get() < 0 || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      ::fsync(fd.get()) != 0)
+    invalid_argument(path.string(), "cannot be cut to {} bytes: {}", bytes, std::strerror(errno));
+}
+
+void write_new_file(const std::filesystem::path& path, std::string_view bytes) {
+  Descriptor fd(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  if (fd.get() < 0 || !write_all(fd.get(), bytes) || ::fsync(fd.get()) != 0 || !fd.close())
+    invalid_argument(path.string(), "cannot be written: {}", std::strerror(errno));
+}
+
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) invalid_argument(path.string(), "the folder cannot be made: {}", error.message());
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  if (!try_sync_folder(folder))
+    invalid_argument(folder.string(), "cannot be made durable: {}", std::strerror(errno));
+}
+
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    invalid_argument(from.string(), "cannot be renamed to {}: {}", to.string(),
+                     std::strerror(errno));
+  sync_folder(folder_of(to));
 }
 
 std::string sha256_hex(std::string_view bytes) {

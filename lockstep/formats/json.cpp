@@ -1,5 +1,8 @@
 #include "lockstep/formats/json.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -144,6 +147,19 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+/// Bytes that are no ASCII text as \\xff: a damaged file must not steer a terminal.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c >= ' ' && c <= '~' ? std::string(1, c)
+                                : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+}  // namespace
+
 Json parse_json(std::string_view text, std::string_view where) {
   if (text.size() > kMaxBytes)
     fail(ErrorCode::kDataLoss, where, "JSON must have at most {} bytes: {}", kMaxBytes,
@@ -160,7 +176,7 @@ Json parse_json(std::string_view text, std::string_view where) {
   try {
     return Json::parse(plain.text, restore);
   } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::kDataLoss, where, "must be JSON: {}", error.what());
+    fail(ErrorCode::kDataLoss, where, "must be JSON: {}", printable(error.what()));
   }
 }
 
@@ -168,6 +184,23 @@ std::string dump_json(const Json& json, int indent) {
   Writer writer(indent);
   writer.write(json);
   return writer.take();
+}
+
+Json exact_double(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
+
+double parse_exact_double(const Json& json, std::string_view where) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (!text.empty() && end == text.c_str() + text.size()) return value;
+  }
+  fail(ErrorCode::kDataLoss, where, "a number as \"0x1.8p+1\" must stand here: {}",
+       dump_json(json));
 }
 
 }  // namespace lockstep

@@ -109,15 +109,9 @@ class HeaderParser {
   std::set<std::string> seen_;
 };
 
-struct StoredType {
-  char kind = 0;
-  size_t bytes = 0;
-  bool is_big_endian = false;
-};
-
-std::optional<StoredType> stored_type(std::string_view descriptor) {
+std::optional<NpyElement> stored_element(std::string_view descriptor) {
   if (descriptor.size() < 3) return std::nullopt;
-  StoredType type{descriptor[1], 0, descriptor[0] == '>'};
+  NpyElement type{descriptor[1], 0, descriptor[0] == '>'};
   const auto [end, error] =
       std::from_chars(descriptor.data() + 2, descriptor.data() + descriptor.size(), type.bytes);
   const bool is_known = error == std::errc() && end == descriptor.data() + descriptor.size() &&
@@ -125,7 +119,7 @@ std::optional<StoredType> stored_type(std::string_view descriptor) {
   return is_known ? std::optional(type) : std::nullopt;
 }
 
-std::optional<DType> delivered_type(const StoredType& type) {
+std::optional<DType> delivered_type(const NpyElement& type) {
   switch (type.kind) {
     case 'b':
       return type.bytes == 1 ? std::optional(DType::kBool) : std::nullopt;
@@ -156,7 +150,7 @@ float half_to_float(uint16_t half) {
 }
 
 /// Element as stored, widened into `to`. False when `dtype` cannot hold it.
-bool convert_element(const StoredType& stored, const char* from, DType dtype, std::byte* to) {
+bool convert_element(const NpyElement& stored, const char* from, DType dtype, std::byte* to) {
   unsigned char raw[8] = {};
   std::memcpy(raw, from, stored.bytes);
   if (stored.is_big_endian) std::reverse(raw, raw + stored.bytes);
@@ -223,41 +217,53 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view where) {
   HeaderParser(bytes.substr(start, length), where).parse(header);
   if (header.descriptor.find('O') != std::string::npos)
     unsupported(where, "object arrays are pickled code, which is never run");
-  const auto stored = stored_type(header.descriptor);
-  const auto dtype = stored ? delivered_type(*stored) : std::nullopt;
+  const auto element = stored_element(header.descriptor);
+  const auto dtype = element ? delivered_type(*element) : std::nullopt;
   if (!dtype)
     unsupported(where, "arrays of \"{}\" are not supported: use bool, integers or floats",
                 header.descriptor);
   header.type.dtype = *dtype;
+  header.element = *element;
   check_size(header.type.shape, where);
   return header;
 }
 
+NpyView::NpyView(std::string_view bytes, std::string where)
+    : bytes_(bytes), where_(std::move(where)), header_(parse_npy_header(bytes, where_)) {
+  const size_t needed = stored_bytes(header_.type.size()),
+               there = bytes.size() - header_.data_offset;
+  if (needed != there)
+    fail(ErrorCode::kDataLoss, where_, "an array of {} {} needs {} bytes of data: {} are there",
+         header_.descriptor, header_.type.shape.str(), needed, there);
+}
+
+void NpyView::read(int64_t first, int64_t count, std::byte* to) const {
+  const NpyElement& stored = header_.element;
+  const DType dtype = header_.type.dtype;
+  const char* from = bytes_.data() + offset(first);
+  const size_t element = byte_size(dtype);
+  const bool is_checked = dtype == DType::kBool || (stored.kind == 'u' && stored.bytes == 8);
+  if (!stored.is_big_endian && stored.bytes == element && !is_checked) {
+    std::copy_n(from, stored_bytes(count), reinterpret_cast<char*>(to));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, from += stored.bytes, to += element)
+    if (!convert_element(stored, from, dtype, to))
+      unsupported(where_, "unsigned integers must be below 2^63: element {}", first + i);
+}
+
 HostTensor parse_npy(std::string_view bytes, std::string_view where) {
-  const NpyHeader header = parse_npy_header(bytes, where);
-  const StoredType stored = *stored_type(header.descriptor);
-  const Shape& shape = header.type.shape;
-  const std::string_view data = bytes.substr(header.data_offset);
-  const uint64_t needed = static_cast<uint64_t>(shape.size()) * stored.bytes;
-  if (needed != data.size())
-    fail(ErrorCode::kDataLoss, where, "an array of {} {} needs {} bytes of data: {} are there",
-         header.descriptor, shape.str(), needed, data.size());
-  HostTensor tensor(header.type);
-  const size_t element = byte_size(tensor.dtype());
-  const bool is_checked =
-      tensor.dtype() == DType::kBool || (stored.kind == 'u' && stored.bytes == 8);
-  const bool is_plain =
-      !header.is_fortran && !stored.is_big_endian && stored.bytes == element && !is_checked;
-  if (is_plain) {
-    std::copy(data.begin(), data.end(), reinterpret_cast<char*>(tensor.bytes()));
+  const NpyView view(bytes, std::string(where));
+  HostTensor tensor(view.header().type);
+  if (!view.header().is_fortran) {
+    view.read(0, tensor.size(), tensor.bytes());
     return tensor;
   }
-  const Dims strides = shape.strides();
+  const size_t element = byte_size(tensor.dtype());
+  const Dims strides = tensor.shape().strides();
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    const int64_t to = header.is_fortran ? row_major_position(shape, strides, i) : i;
-    if (!convert_element(stored, data.data() + static_cast<size_t>(i) * stored.bytes,
-                         tensor.dtype(), tensor.bytes() + static_cast<size_t>(to) * element))
-      unsupported(where, "unsigned integers must be below 2^63: element {}", i);
+    const int64_t to = row_major_position(tensor.shape(), strides, i);
+    view.read(i, 1, tensor.bytes() + static_cast<size_t>(to) * element);
   }
   return tensor;
 }

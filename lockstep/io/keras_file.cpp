@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "lockstep/formats/hdf5.h"
 #include "lockstep/formats/json.h"
@@ -56,24 +57,27 @@ std::string variable_path(const SavedLayer& saved, size_t index) {
   return joined(saved.path, fmt::format("vars/{}", index));
 }
 
-Bytes write_weights(const Network& network, const Json* compile_config,
-                    const OptimizerState* optimizer) {
+Bytes write_weights(const ModelSnapshot& snapshot, const OptimizerState* optimizer) {
+  std::unordered_map<const Variable*, const HostTensor*> values;
+  const std::vector<VariablePtr> variables = snapshot.network->all_variables();
+  LOCKSTEP_CHECK(variables.size() == snapshot.values.size());
+  for (size_t i = 0; i < variables.size(); ++i) values[variables[i].get()] = &snapshot.values[i];
   Hdf5Writer h5;
   h5.add_group("layers");
-  for (const SavedLayer& saved : saved_layers(network)) {
+  for (const SavedLayer& saved : saved_layers(*snapshot.network)) {
     const std::string group = joined(saved.path, "vars");
     h5.add_group(group);
     h5.add_text_attribute(group, "name", saved.layer->name());
     if (!saved.layer->layers().empty()) h5.add_group(joined(saved.path, "layers"));
     for (size_t i = 0; i < saved.layer->variables().size(); ++i)
-      h5.add_dataset(variable_path(saved, i), saved.layer->variables()[i]->value);
+      h5.add_dataset(variable_path(saved, i), *values.at(saved.layer->variables()[i].get()));
   }
   if (optimizer == nullptr) return h5.finish();
   h5.add_group("optimizer/vars");
   std::string name = "optimizer";
-  if (compile_config != nullptr && compile_config->contains("optimizer") &&
-      (*compile_config)["optimizer"].is_object())
-    name = (*compile_config)["optimizer"].value("config", Json::object()).value("name", name);
+  const Json compile_config = snapshot.compile_config.value_or(Json::object());
+  if (compile_config.contains("optimizer") && compile_config["optimizer"].is_object())
+    name = compile_config["optimizer"].value("config", Json::object()).value("name", name);
   h5.add_text_attribute("optimizer/vars", "name", name);
   int index = 0;
   const auto add = [&](const HostTensor& tensor) {
@@ -83,6 +87,22 @@ Bytes write_weights(const Network& network, const Json* compile_config,
   if (optimizer->learning_rate) add(HostTensor::scalar<float>(*optimizer->learning_rate));
   for (const OptimizerVariable& variable : optimizer->variables) add(variable.value);
   return h5.finish();
+}
+
+/// Variables of layers that the network does not have are not passed over.
+void refuse_other_layers(const Hdf5Reader& h5, const std::string& where, const Network& network) {
+  std::set<std::string> known;
+  for (const SavedLayer& saved : saved_layers(network)) known.insert(saved.path);
+  for (const std::string& path : known) {
+    const std::string children = joined(path, "layers");
+    if (!h5.has_group(children)) continue;
+    for (const std::string& name : h5.list(children))
+      if (const std::string child = joined(children, name);
+          !known.contains(child) && h5.has_dataset(joined(child, "vars/0")))
+        invalid_argument(where,
+                         "\"{}\" has {} layers with a place in the file: it holds more, \"{}\"",
+                         network.name(), known.size() - 1, child);
+  }
 }
 
 /// Reads every variable before any is changed.
@@ -113,6 +133,7 @@ void read_weights(const Hdf5Reader& h5, const std::string& where, const Network&
       invalid_argument(where, "layer \"{}\" has {} variables: the file holds more, \"{}\"",
                        saved.layer->name(), variables.size(), extra);
   }
+  refuse_other_layers(h5, where, network);
   for (auto& [variable, value] : loaded) variable->value = std::move(value);
 }
 
@@ -165,10 +186,13 @@ void refuse_code(const Json& json, const std::string& where) {
     for (const auto& item : json) refuse_code(item, where);
 }
 
+void require_member(const ZipReader& zip, std::string_view member, const std::string& where) {
+  if (!zip.contains(member))
+    fail(ErrorCode::kDataLoss, where, "a .keras file must hold {}", member);
+}
+
 KerasFile read_archive(const ZipReader& zip, const std::string& where) {
-  for (const std::string_view member : {kConfig, kWeights})
-    if (!zip.contains(member))
-      fail(ErrorCode::kDataLoss, where, "a .keras file must hold {}", member);
+  for (const std::string_view member : {kConfig, kWeights}) require_member(zip, member, where);
   const Json config = parse_json(zip.read(kConfig), fmt::format("{}: {}", where, kConfig));
   refuse_code(config, where);
   KerasFile file;
@@ -184,21 +208,45 @@ KerasFile read_archive(const ZipReader& zip, const std::string& where) {
 
 }  // namespace
 
-KerasFile read_keras_file(const std::filesystem::path& path) {
-  const std::string where = path.string();
-  const ZipReader zip(read_file(path), where);
+KerasFile parse_keras_file(Bytes bytes, const std::string& where) {
+  const ZipReader zip(std::move(bytes), where);
   return with_context(where, [&] { return read_archive(zip, where); });
+}
+
+KerasFile read_keras_file(const std::filesystem::path& path) {
+  return parse_keras_file(read_file(path), path.string());
+}
+
+ModelSnapshot take_snapshot(const std::shared_ptr<const Network>& network,
+                            const Json* compile_config, const OptimizerState* optimizer) {
+  ModelSnapshot snapshot{network, network_to_config(*network)};
+  if (compile_config != nullptr) snapshot.compile_config = *compile_config;
+  if (optimizer != nullptr) snapshot.optimizer = *optimizer;
+  for (const VariablePtr& variable : network->all_variables())
+    snapshot.values.push_back(variable->value);
+  return snapshot;
 }
 
 void write_keras_file(const std::filesystem::path& path, const Network& network,
                       const Json* compile_config, const OptimizerState* optimizer) {
-  Json config = network_to_config(network);
-  if (compile_config != nullptr) config["compile_config"] = *compile_config;
+  // The caller's network outlives the snapshot.
+  const std::shared_ptr<const Network> borrowed(std::shared_ptr<const Network>(), &network);
+  write_file_atomically(path, keras_file_bytes(take_snapshot(borrowed, compile_config, optimizer)));
+}
+
+Bytes keras_file_bytes(const ModelSnapshot& snapshot) {
+  Json config = snapshot.config;
+  if (snapshot.compile_config) config["compile_config"] = *snapshot.compile_config;
   ZipWriter zip;
   zip.add(std::string(kMetadata), std::string(kMetadataText));
   zip.add(std::string(kConfig), dump_json(config));
-  zip.add(std::string(kWeights), write_weights(network, compile_config, optimizer));
-  write_file_atomically(path, zip.finish());
+  zip.add(std::string(kWeights),
+          write_weights(snapshot, snapshot.optimizer ? &*snapshot.optimizer : nullptr));
+  return zip.finish();
+}
+
+Bytes weights_file_bytes(const ModelSnapshot& snapshot) {
+  return write_weights(snapshot, nullptr);
 }
 
 KerasFile read_model_file(const std::filesystem::path& path) {
@@ -224,7 +272,11 @@ KerasFile read_model_file(const std::filesystem::path& path) {
 void load_weights(const std::filesystem::path& path, Network& network) {
   const std::string where = path.string();
   Bytes bytes = read_file(path);
-  if (path.extension() == ".keras") bytes = ZipReader(std::move(bytes), where).read(kWeights);
+  if (path.extension() == ".keras") {
+    const ZipReader zip(std::move(bytes), where);
+    require_member(zip, kWeights, where);
+    bytes = zip.read(kWeights);
+  }
   read_weights(Hdf5Reader(std::move(bytes), where), where, network);
 }
 

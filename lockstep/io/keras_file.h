@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "lockstep/formats/files.h"
 #include "lockstep/nn/network.h"
 #include "lockstep/nn/optimizer_state.h"
 
@@ -24,6 +25,27 @@ KerasFile read_keras_file(const std::filesystem::path& path);
 /// bytes. `compile_config` and `optimizer` may be null.
 void write_keras_file(const std::filesystem::path& path, const Network& network,
                       const Json* compile_config, const OptimizerState* optimizer);
+
+/// A model as it was at one moment, with values of its own: it can be written while training goes
+/// on.
+struct ModelSnapshot {
+  std::shared_ptr<const Network> network;  // its structure, which does not change
+  Json config;                             // with the `trainable` flags of that moment
+  std::optional<Json> compile_config;
+  std::optional<OptimizerState> optimizer;
+  std::vector<HostTensor> values;  // of network->all_variables()
+};
+
+/// Copies the values the network's variables hold. `compile_config` and `optimizer` may be null.
+ModelSnapshot take_snapshot(const std::shared_ptr<const Network>& network,
+                            const Json* compile_config, const OptimizerState* optimizer);
+
+/// The .keras file. Equal content gives equal bytes.
+Bytes keras_file_bytes(const ModelSnapshot& snapshot);
+/// The .weights.h5 file: without optimizer and configuration.
+Bytes weights_file_bytes(const ModelSnapshot& snapshot);
+/// As `read_keras_file`, from bytes; `where` names them in messages.
+KerasFile parse_keras_file(Bytes bytes, const std::string& where);
 
 /// Model of any file that holds one: .keras, or .json (architecture only, weights not yet
 /// initialised).

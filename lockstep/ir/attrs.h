@@ -63,7 +63,8 @@ struct TransposeAttrs {
 
 struct BroadcastAttrs {
   Shape shape;
-  Dims dimensions;  // operand axis i becomes result axis dimensions[i]; ascending; extent equal or 1
+  Dims
+      dimensions;  // operand axis i becomes result axis dimensions[i]; ascending; extent equal or 1
   bool operator==(const BroadcastAttrs&) const = default;
 };
 

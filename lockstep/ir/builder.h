@@ -17,12 +17,16 @@ class Builder {
 
   Graph& graph() { return graph_; }
   /// Name put on nodes built from now on (the layer's); returns the one before.
-  std::string set_context(std::string context) { return std::exchange(context_, std::move(context)); }
+  std::string set_context(std::string context) {
+    return std::exchange(context_, std::move(context));
+  }
 
   Value parameter(TensorType type, std::string name, ParameterRole role = ParameterRole::kData);
   /// All elements equal; `value` is converted to the dtype.
   Value constant(double value, TensorType type);
-  Value constant(double value, DType dtype = DType::kF32) { return constant(value, TensorType{dtype, {}}); }
+  Value constant(double value, DType dtype = DType::kF32) {
+    return constant(value, TensorType{dtype, {}});
+  }
   Value constant(HostTensor value);
   Value iota(TensorType type, int dimension);
   /// A constant of x's dtype and shape.
@@ -120,7 +124,8 @@ class Builder {
   Value tower_sum(Value x) { return unary(Opcode::kTowerSum, x); }
 
   /// Appends any op; the typed functions above are preferred.
-  std::vector<Value> append(Opcode opcode, const std::vector<Value>& operands, Attrs attrs = NoAttrs{});
+  std::vector<Value> append(Opcode opcode, const std::vector<Value>& operands,
+                            Attrs attrs = NoAttrs{});
 
  private:
   Value unary(Opcode opcode, Value x) { return append(opcode, {x})[0]; }

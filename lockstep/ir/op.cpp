@@ -12,7 +12,11 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-const OpDef& op_def(Opcode opcode) { return kOps[static_cast<size_t>(opcode)]; }
-std::span<const OpDef> all_ops() { return kOps; }
+const OpDef& op_def(Opcode opcode) {
+  return kOps[static_cast<size_t>(opcode)];
+}
+std::span<const OpDef> all_ops() {
+  return kOps;
+}
 
 }  // namespace lockstep

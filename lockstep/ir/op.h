@@ -55,7 +55,8 @@ struct OpSample {
   std::string name;
   std::vector<HostTensor> operands;  // f32 (or integers); the suite converts floats to f64 itself
   Attrs attrs;
-  double tolerance = 1e-6;  // |got - want| <= tolerance * (1 + |want|), a backend against eval in f64
+  double tolerance =
+      1e-6;  // |got - want| <= tolerance * (1 + |want|), a backend against eval in f64
   bool check_gradient = true;  // false with its reason beside it: e.g. a kink at a sample value
 };
 using SamplesFn = std::vector<OpSample> (*)();
@@ -83,7 +84,9 @@ struct OpDef {
 
 const OpDef& op_def(Opcode opcode);
 std::span<const OpDef> all_ops();
-inline bool has_trait(Opcode opcode, uint32_t trait) { return op_def(opcode).traits & trait; }
+inline bool has_trait(Opcode opcode, uint32_t trait) {
+  return op_def(opcode).traits & trait;
+}
 
 // A rule left out of every family file is a link error that names the op.
 #define OP(Id, mnemonic, operands, traits, summary) const OpRules& Id##_rules();

@@ -15,7 +15,8 @@ namespace lockstep {
 std::unique_ptr<Graph> simplify(const Graph& graph);
 
 /// A program cut at its tower_sum nodes. Segment s may use, besides the program's own parameters,
-/// values of earlier segments (kept per tower) and results of earlier exchanges (summed over towers).
+/// values of earlier segments (kept per tower) and results of earlier exchanges (summed over
+/// towers).
 struct Segment {
   std::unique_ptr<Graph> graph;
   /// Where each parameter of `graph` comes from.
@@ -25,7 +26,8 @@ struct Segment {
     int index;  // parameter position; slot in `values`; slot in `exchanged`
   };
   std::vector<Input> inputs;
-  /// Where each result of `graph` goes: a program result, a value slot, an exchange slot to be summed.
+  /// Where each result of `graph` goes: a program result, a value slot, an exchange slot to be
+  /// summed.
   enum class Target { kResult, kValue, kExchange };
   struct Output {
     Target target;
@@ -35,7 +37,7 @@ struct Segment {
 };
 
 struct SegmentedProgram {
-  std::vector<Segment> segments;         // one where the graph holds no tower_sum
+  std::vector<Segment> segments;            // one where the graph holds no tower_sum
   std::vector<TensorType> value_types;      // per-tower values that live across a cut
   std::vector<TensorType> exchanged_types;  // tower_sum results
 };

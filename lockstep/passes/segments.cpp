@@ -116,7 +116,8 @@ class Cutter {
   /// All from the last segment: a tower's sums are in one place only then.
   void add_program_result(int position) {
     const int last = static_cast<int>(program_.segments.size()) - 1;
-    add_output(graph_.results()[static_cast<size_t>(position)], last, {Segment::Target::kResult, position});
+    add_output(graph_.results()[static_cast<size_t>(position)], last,
+               {Segment::Target::kResult, position});
   }
 
   void add_output(int value, int level, Segment::Output output) {

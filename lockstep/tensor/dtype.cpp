@@ -17,7 +17,9 @@ constexpr Row kRows[] = {
 #undef DTYPE
 };
 
-const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const Row& row(DType dtype) {
+  return kRows[static_cast<size_t>(dtype)];
+}
 
 template <class Field>
 std::optional<DType> find(std::string_view text, Field field) {
@@ -28,12 +30,26 @@ std::optional<DType> find(std::string_view text, Field field) {
 
 }  // namespace
 
-size_t byte_size(DType dtype) { return row(dtype).bytes; }
-std::string_view dtype_name(DType dtype) { return row(dtype).name; }
-std::string_view numpy_name(DType dtype) { return row(dtype).numpy; }
-std::string_view keras_name(DType dtype) { return row(dtype).keras; }
-std::optional<DType> dtype_from_numpy(std::string_view name) { return find(name, &Row::numpy); }
-std::optional<DType> dtype_from_keras(std::string_view name) { return find(name, &Row::keras); }
-bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+size_t byte_size(DType dtype) {
+  return row(dtype).bytes;
+}
+std::string_view dtype_name(DType dtype) {
+  return row(dtype).name;
+}
+std::string_view numpy_name(DType dtype) {
+  return row(dtype).numpy;
+}
+std::string_view keras_name(DType dtype) {
+  return row(dtype).keras;
+}
+std::optional<DType> dtype_from_numpy(std::string_view name) {
+  return find(name, &Row::numpy);
+}
+std::optional<DType> dtype_from_keras(std::string_view name) {
+  return find(name, &Row::keras);
+}
+bool is_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64;
+}
 
 }  // namespace lockstep

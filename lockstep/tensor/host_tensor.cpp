@@ -13,7 +13,9 @@ AlignedBytes::AlignedBytes(size_t size_bytes) : size_(size_bytes) {
   data_.reset(static_cast<std::byte*>(p));
 }
 
-void AlignedBytes::Free::operator()(std::byte* p) const { std::free(p); }
+void AlignedBytes::Free::operator()(std::byte* p) const {
+  std::free(p);
+}
 
 HostTensor::HostTensor(TensorType type) : type_(std::move(type)), storage_(type_.size_bytes()) {}
 

@@ -17,7 +17,8 @@ PhiloxKey philox_key(uint64_t seed, RandomPurpose purpose, std::string_view name
 
 uint32_t PhiloxStream::next() {
   if (used_ == 4) {
-    words_ = philox4x32({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
+    words_ = philox4x32({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0},
+                        key_);
     ++block_;
     used_ = 0;
   }

@@ -13,7 +13,8 @@ int64_t Shape::size() const {
 
 Dims Shape::strides() const {
   Dims strides(dims_.size(), 1);
-  for (int axis = rank() - 2; axis >= 0; --axis) strides[axis] = strides[axis + 1] * dims_[axis + 1];
+  for (int axis = rank() - 2; axis >= 0; --axis)
+    strides[axis] = strides[axis + 1] * dims_[axis + 1];
   return strides;
 }
 
@@ -23,10 +24,16 @@ Shape Shape::with_rows(int64_t extent) const {
   return Shape(std::move(dims));
 }
 
-Shape Shape::without_rows() const { return Shape(Dims(dims_.begin() + 1, dims_.end())); }
+Shape Shape::without_rows() const {
+  return Shape(Dims(dims_.begin() + 1, dims_.end()));
+}
 
-std::string Shape::str() const { return fmt::format("[{}]", fmt::join(dims_, ",")); }
+std::string Shape::str() const {
+  return fmt::format("[{}]", fmt::join(dims_, ","));
+}
 
-std::string TensorType::str() const { return fmt::format("{}{}", dtype_name(dtype), shape.str()); }
+std::string TensorType::str() const {
+  return fmt::format("{}{}", dtype_name(dtype), shape.str());
+}
 
 }  // namespace lockstep

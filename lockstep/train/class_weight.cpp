@@ -21,6 +21,13 @@ class ClassWeightDataset : public Dataset {
       if (columns_[c].role == Column::Role::kSampleWeight) weight_ = static_cast<int>(c);
     }
     if (target_ < 0) invalid_argument("class_weight", "targets are needed: none came");
+    for (const int column : {target_, weight_})
+      if (column >= 0 &&
+          columns_[static_cast<size_t>(column)].row.shape.rank() > (column == target_ ? 1 : 0) &&
+          columns_[static_cast<size_t>(column)].row.size() != 1)
+        invalid_argument("class_weight", "each sample must have one class and one weight: {} is {}",
+                         column_key(columns_[static_cast<size_t>(column)]),
+                         columns_[static_cast<size_t>(column)].row.str());
     if (weight_ >= 0) columns_[static_cast<size_t>(weight_)].row.dtype = DType::kF32;
     if (weight_ < 0)
       columns_.push_back({Column::Role::kSampleWeight,

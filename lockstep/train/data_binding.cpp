@@ -17,10 +17,14 @@ int position_of(const Column& column, const std::vector<std::string>& names, con
                    column.name, fmt::join(names, ", "));
 }
 
-Dims without_trailing_ones(const Shape& shape) {
-  Dims dims = shape.dims();
-  while (!dims.empty() && dims.back() == 1) dims.pop_back();
-  return dims;
+/// Equal, or one has a last axis of 1 that the other lacks; as Keras adjusts inputs.
+bool fits(const Shape& data, const Shape& wanted) {
+  const auto with_one = [](Dims dims) {
+    dims.push_back(1);
+    return dims;
+  };
+  return data == wanted || with_one(data.dims()) == wanted.dims() ||
+         data.dims() == with_one(wanted.dims());
 }
 
 /// The input's row shape, free axes taken from the data. Throws when they differ.
@@ -30,7 +34,7 @@ Shape input_shape(const Column& column, const Shape& wanted, const std::string& 
   if (static_cast<int>(data.size()) == shape.rank())
     for (int axis = 0; axis < shape.rank(); ++axis)
       if (shape[axis] < 0) shape[axis] = data[static_cast<size_t>(axis)];
-  if (without_trailing_ones(shape) != without_trailing_ones(column.row.shape) || shape.size() < 0)
+  if (!fits(column.row.shape, shape) || shape.size() < 0)
     invalid_argument("x/" + name, "samples must have shape {}: the data has {}", wanted.str(),
                      column.row.shape.str());
   return shape;
@@ -39,6 +43,13 @@ Shape input_shape(const Column& column, const Shape& wanted, const std::string& 
 int count_role(const Dataset& dataset, Column::Role role) {
   return static_cast<int>(std::count_if(dataset.columns().begin(), dataset.columns().end(),
                                         [&](const Column& c) { return c.role == role; }));
+}
+
+void check_free(int bound, const Dataset& dataset, const Column& column, const std::string& name) {
+  if (bound >= 0)
+    invalid_argument("data", "{} and {} are both for \"{}\"",
+                     column_key(dataset.columns()[static_cast<size_t>(bound)]), column_key(column),
+                     name);
 }
 
 }  // namespace
@@ -58,6 +69,7 @@ DataBinding bind_data(const Dataset& dataset, const Network& network) {
     switch (column.role) {
       case Column::Role::kInput: {
         const auto i = static_cast<size_t>(position_of(column, inputs, "x", of_role));
+        check_free(binding.input_columns[i], dataset, column, inputs[i]);
         const TensorSpec& spec = network.inputs()[i].spec;
         binding.inputs[i] = {spec.dtype, input_shape(column, spec.shape.without_rows(), inputs[i])};
         binding.input_columns[i] = static_cast<int>(c);
@@ -65,12 +77,14 @@ DataBinding bind_data(const Dataset& dataset, const Network& network) {
       }
       case Column::Role::kTarget: {
         const auto i = static_cast<size_t>(position_of(column, outputs, "y", of_role));
+        check_free(binding.target_columns[i], dataset, column, outputs[i]);
         binding.targets[i] = column.row;
         binding.target_columns[i] = static_cast<int>(c);
         break;
       }
       case Column::Role::kSampleWeight: {
         const auto i = static_cast<size_t>(position_of(column, outputs, "sample_weight", of_role));
+        check_free(binding.weight_columns[i], dataset, column, outputs[i]);
         binding.sample_weights[i] = column.row;
         binding.weight_columns[i] = static_cast<int>(c);
         break;

@@ -1,146 +1,203 @@
-// The one training loop.
+#include "lockstep/train/fit.h"
+
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "lockstep/train/class_weight.h"
-#include "lockstep/train/model.h"
 #include "lockstep/train/progress.h"
 
 namespace lockstep {
 
-/// One call of Model::fit.
-class Fit : public TrainingControl {
- public:
-  Fit(Model& model, const DatasetPtr& data, const FitArguments& arguments)
-      : model_(model), a_(arguments), trainer_(prepare(data)) {}
+Fit::Fit(Model& model, const DatasetPtr& data, const FitArguments& arguments)
+    : model_(model),
+      a_(arguments),
+      callbacks_(arguments.callbacks),
+      epoch_(arguments.initial_epoch) {
+  check_arguments(data);
+  split_data(data);
+  is_terminal_ = !a_.sink && isatty(STDOUT_FILENO) != 0;
+  verbose_ = a_.verbose >= 0 ? a_.verbose : (is_terminal_ ? 1 : 2);
+  steps_in_epoch_ =
+      a_.steps_per_epoch > 0 ? a_.steps_per_epoch : batches_in(train_->size(), a_.batch_size);
+  if (!a_.run.empty()) open_run();
+  make_trainer();
+}
 
-  History run() {
-    for (const CallbackPtr& callback : a_.callbacks) callback->on_train_begin(*this);
-    if (verbose_ > 0)
-      if (const std::string idle = trainer_.idle_devices(); !idle.empty()) log(idle);
-    for (int64_t epoch = a_.initial_epoch; epoch < a_.epochs && !is_stopped_; ++epoch)
-      run_epoch(epoch);
-    for (const CallbackPtr& callback : a_.callbacks) callback->on_train_end(*this);
-    trainer_.finalize_averages();
+void Fit::check_arguments(const DatasetPtr& data) {
+  model_.require_compiled("fit");
+  if (a_.epochs < 1) invalid_argument("epochs", "must be >= 1: {}", a_.epochs);
+  if (a_.initial_epoch < 0) invalid_argument("initial_epoch", "must be >= 0: {}", a_.initial_epoch);
+  if (a_.batch_size < 1) invalid_argument("batch_size", "must be >= 1: {}", a_.batch_size);
+  if (a_.steps_per_epoch == 0 || a_.steps_per_epoch < -1)
+    invalid_argument("steps_per_epoch", "must be >= 1, or -1 for the whole data: {}",
+                     a_.steps_per_epoch);
+  if (a_.checkpoint_every < 0)
+    invalid_argument("checkpoint_every", "must be >= 1 steps, or 0 for ends of epochs: {}",
+                     a_.checkpoint_every);
+  if (!(a_.validation_split >= 0 && a_.validation_split < 1))
+    invalid_argument("validation_split", "must be in [0, 1): {}", a_.validation_split);
+  require_samples(*data, "data");
+  if (a_.validation_data) require_samples(*a_.validation_data, "validation_data");
+  if (a_.run.empty() && a_.resume)
+    invalid_argument("resume", "needs a run folder to go on from: none came");
+}
+
+void Fit::split_data(const DatasetPtr& data) {
+  train_ = data;
+  validation_ = a_.validation_data;
+  if (!validation_ && a_.validation_split > 0) {
+    const auto kept =
+        static_cast<int64_t>(static_cast<double>(data->size()) * (1 - a_.validation_split));
+    if (kept == 0 || kept == data->size())
+      invalid_argument("validation_split", "{} of {} samples leaves one part empty",
+                       a_.validation_split, data->size());
+    validation_ = slice(data, kept, data->size());
+    train_ = slice(data, 0, kept);
+  }
+  train_ = with_class_weight(train_, a_.class_weight);
+}
+
+void Fit::make_trainer() {
+  int64_t tower_size = a_.tower_size;
+  // The size that was chosen when the run began, whatever would be chosen now.
+  if (is_resumed_ && tower_size == 0)
+    tower_size = run_->state().at("arguments").at("tower_size").get<int64_t>();
+  trainer_ = &model_.trainer_for({a_.devices, a_.batch_size, tower_size, a_.seed, a_.placement,
+                                  a_.global_batchnorm, a_.before_tower});
+  trainer_->bind(StepKind::kTrain, bind_data(*train_, *model_.network()));
+  if (validation_) trainer_->bind(StepKind::kTest, bind_data(*validation_, *model_.network()));
+}
+
+/// Epochs follow each other on one endless row of passes over the data, so that with
+/// steps_per_epoch an epoch begins where the one before ended, as in Keras.
+void Fit::make_loader() {
+  const int64_t pass = batches_in(train_->size(), a_.batch_size);
+  const int64_t begin = epoch_ * steps_in_epoch_ + position_, end = a_.epochs * steps_in_epoch_;
+  LoaderOptions options{.batch_size = a_.batch_size,
+                        .seed = a_.seed,
+                        .epoch = begin / pass,
+                        .shuffle = a_.shuffle,
+                        .first_batch = begin % pass,
+                        .epochs = 0};
+  if (end > begin) options.epochs = (end - 1) / pass - begin / pass + 1;
+  loader_ = std::make_unique<Loader>(train_, trainer_->wanted(StepKind::kTrain), options);
+}
+
+const Batch& Fit::next_batch() {
+  const Batch* batch = loader_->next();
+  if (batch == nullptr) batch = loader_->next();  // the end of a pass
+  LOCKSTEP_CHECK(batch != nullptr);
+  return *batch;
+}
+
+History Fit::run() {
+  for (const CallbackPtr& callback : callbacks_) callback->on_train_begin(*this);
+  if (is_resumed_) restore();
+  if (const std::string idle = trainer_->idle_devices(); !idle.empty()) log(idle);
+  if (run_) begin_run();
+  make_loader();
+  // A stop in the middle of an epoch still ends the epoch.
+  while (epoch_ < a_.epochs && !(is_stopped_ && position_ == 0) && !history_.is_interrupted)
+    run_epoch();
+  if (history_.is_interrupted) {
+    if (run_) {
+      write_checkpoint();
+      run_->finish();
+    }
     return std::move(history_);
   }
+  for (const CallbackPtr& callback : callbacks_) callback->on_train_end(*this);
+  trainer_->finalize_averages();
+  if (run_) run_->finish();
+  return std::move(history_);
+}
 
-  double learning_rate() const override { return trainer_.learning_rate(); }
-  void set_learning_rate(double value) override { trainer_.set_learning_rate(value); }
-  void stop_training() override { is_stopped_ = true; }
-  void remember_weights() override {
-    trainer_.store_variables();
-    remembered_.clear();
-    for (const VariablePtr& variable : model_.network_->all_variables())
-      remembered_.push_back(variable->value);
+void Fit::run_epoch() {
+  log(fmt::format("Epoch {}/{}", epoch_ + 1, a_.epochs));
+  if (position_ == 0) {
+    totals_.reset();
+    for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(*this, epoch_);
   }
-  void restore_weights() override {
-    const auto variables = model_.network_->all_variables();
-    for (size_t i = 0; i < remembered_.size(); ++i) variables[i]->value = remembered_[i];
-    if (!remembered_.empty()) trainer_.load_variables();
+  history_.step_losses.reserve(history_.step_losses.size() +
+                               static_cast<size_t>(steps_in_epoch_ - position_));
+  epoch_start_ = monotonic_seconds();
+  const int64_t before = position_;
+  while (position_ < steps_in_epoch_ && !is_stopped_) {
+    if (is_stop_requested()) return;
+    history_.step_losses.push_back(trainer_->train_step(next_batch(), totals_));
+    ++position_;
+    ++step_;
+    after_step(totals_);
+    // At an epoch's last step the checkpoint waits for validation and on_epoch_end.
+    if (run_ && a_.checkpoint_every > 0 && step_ % a_.checkpoint_every == 0 &&
+        position_ < steps_in_epoch_)
+      write_checkpoint();
   }
-  void log(std::string_view line) override {
-    if (a_.sink) {
-      a_.sink(line);
-      return;
-    }
-    std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
-    std::fflush(stdout);
-  }
+  Logs logs = trainer_->logs(StepKind::kTrain, totals_);
+  if (validation_ && !append_validation(logs)) return;
+  const double seconds = monotonic_seconds() - epoch_start_;
+  if (verbose_ == 1 && is_terminal_) std::printf("\r");
+  if (verbose_ == 1)
+    log(progress_line(position_, steps_in_epoch_, seconds, logs, true) +
+        (is_terminal_ ? "\x1b[K" : ""));
+  if (verbose_ == 2) log(epoch_line(position_ - before, seconds, logs));
+  for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(*this, epoch_, logs);
+  history_.append(logs);
+  ++epoch_;
+  position_ = 0;
+  if (run_) write_checkpoint();
+}
 
- private:
-  Trainer& prepare(const DatasetPtr& data) {
-    model_.require_compiled("fit");
-    if (a_.epochs < 1) invalid_argument("epochs", "must be >= 1: {}", a_.epochs);
-    if (a_.batch_size < 1) invalid_argument("batch_size", "must be >= 1: {}", a_.batch_size);
-    if (!(a_.validation_split >= 0 && a_.validation_split < 1))
-      invalid_argument("validation_split", "must be in [0, 1): {}", a_.validation_split);
-    if (data->size() == 0) invalid_argument("data", "at least one sample is needed: none came");
-    train_ = data;
-    validation_ = a_.validation_data;
-    if (!validation_ && a_.validation_split > 0) {
-      const auto kept =
-          static_cast<int64_t>(static_cast<double>(data->size()) * (1 - a_.validation_split));
-      if (kept == 0 || kept == data->size())
-        invalid_argument("validation_split", "{} of {} samples leaves one part empty",
-                         a_.validation_split, data->size());
-      validation_ = slice(data, kept, data->size());
-      train_ = slice(data, 0, kept);
-    }
-    train_ = with_class_weight(train_, a_.class_weight);
-    is_terminal_ = !a_.sink && isatty(STDOUT_FILENO) != 0;
-    verbose_ = a_.verbose >= 0 ? a_.verbose : (is_terminal_ ? 1 : 2);
-    Trainer& trainer = model_.trainer_for({a_.devices, a_.batch_size, a_.tower_size, a_.seed,
-                                           a_.placement, a_.global_batchnorm, a_.before_tower});
-    trainer.bind(StepKind::kTrain, bind_data(*train_, *model_.network_));
-    if (validation_) trainer.bind(StepKind::kTest, bind_data(*validation_, *model_.network_));
-    return trainer;
+void Fit::after_step(const MetricTotals& totals) {
+  if (!callbacks_.empty()) {
+    const Logs logs = trainer_->logs(StepKind::kTrain, totals);
+    for (const CallbackPtr& callback : callbacks_)
+      callback->on_train_batch_end(*this, position_ - 1, logs);
   }
+  if (verbose_ != 1 || !is_terminal_ || monotonic_seconds() - drawn_ < 0.05) return;
+  drawn_ = monotonic_seconds();
+  draw();
+}
 
-  void run_epoch(int64_t epoch) {
-    if (verbose_ > 0) log(fmt::format("Epoch {}/{}", epoch + 1, a_.epochs));
-    for (const CallbackPtr& callback : a_.callbacks) callback->on_epoch_begin(*this, epoch);
-    const double start = monotonic_seconds();
-    MetricTotals totals;
-    Loader loader(train_, trainer_.wanted(StepKind::kTrain),
-                  {a_.batch_size, a_.seed, epoch, a_.shuffle, 0, a_.steps_per_epoch});
-    const int64_t steps = loader.batch_count();
-    int64_t done = 0;
-    double drawn = 0;
-    while (const Batch* batch = loader.next()) {
-      history_.step_losses.push_back(trainer_.train_step(*batch, totals));
-      ++done;
-      after_step(batch->index, totals);
-      if (verbose_ == 1 && is_terminal_ && monotonic_seconds() - drawn > 0.05) {
-        drawn = monotonic_seconds();
-        draw(done, steps, start, totals);
-      }
-      if (is_stopped_) break;
-    }
-    Logs logs = trainer_.logs(StepKind::kTrain, totals);
-    if (validation_) append_validation(logs);
-    if (verbose_ == 1 && is_terminal_) std::printf("\r");
-    if (verbose_ == 1)
-      log(progress_line(done, steps, monotonic_seconds() - start, logs, true) +
-          (is_terminal_ ? "\x1b[K" : ""));
-    if (verbose_ == 2) log(epoch_line(done, monotonic_seconds() - start, logs));
-    history_.append(logs);
-    for (const CallbackPtr& callback : a_.callbacks) callback->on_epoch_end(*this, epoch, logs);
+void Fit::draw() {
+  const std::string line =
+      progress_line(position_, steps_in_epoch_, monotonic_seconds() - epoch_start_,
+                    trainer_->logs(StepKind::kTrain, totals_), false);
+  std::printf("\r%s\x1b[K", line.c_str());
+  std::fflush(stdout);
+}
+
+bool Fit::append_validation(Logs& logs) {
+  Loader loader(validation_, trainer_->wanted(StepKind::kTest),
+                {.batch_size = a_.batch_size, .shuffle = false});
+  MetricTotals totals;
+  while (const Batch* batch = loader.next()) {
+    if (is_stop_requested()) return false;
+    trainer_->test_step(*batch, totals);
   }
+  for (const auto& [name, value] : trainer_->logs(StepKind::kTest, totals))
+    logs.emplace_back("val_" + name, value);
+  return true;
+}
 
-  void after_step(int64_t batch, const MetricTotals& totals) {
-    if (a_.callbacks.empty()) return;
-    const Logs logs = trainer_.logs(StepKind::kTrain, totals);
-    for (const CallbackPtr& callback : a_.callbacks)
-      callback->on_train_batch_end(*this, batch, logs);
+bool Fit::is_stop_requested() {
+  if (a_.should_stop && a_.should_stop()) history_.is_interrupted = true;
+  return history_.is_interrupted;
+}
+
+void Fit::log(std::string_view line) {
+  if (verbose_ > 0) warn(line);
+}
+
+void Fit::warn(std::string_view line) {
+  if (a_.sink) {
+    a_.sink(line);
+    return;
   }
-
-  void draw(int64_t done, int64_t steps, double start, const MetricTotals& totals) {
-    const std::string line = progress_line(done, steps, monotonic_seconds() - start,
-                                           trainer_.logs(StepKind::kTrain, totals), false);
-    std::printf("\r%s\x1b[K", line.c_str());
-    std::fflush(stdout);
-  }
-
-  void append_validation(Logs& logs) {
-    Loader loader(validation_, trainer_.wanted(StepKind::kTest),
-                  {.batch_size = a_.batch_size, .shuffle = false});
-    MetricTotals totals;
-    while (const Batch* batch = loader.next()) trainer_.test_step(*batch, totals);
-    for (const auto& [name, value] : trainer_.logs(StepKind::kTest, totals))
-      logs.emplace_back("val_" + name, value);
-  }
-
-  Model& model_;
-  const FitArguments& a_;
-  DatasetPtr train_, validation_;
-  bool is_terminal_ = false, is_stopped_ = false;
-  int verbose_ = 0;
-  Trainer& trainer_;
-  History history_;
-  std::vector<HostTensor> remembered_;
-};
+  std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
+  std::fflush(stdout);
+}
 
 History Model::fit(const DatasetPtr& data, const FitArguments& arguments) {
   return Fit(*this, data, arguments).run();

@@ -32,6 +32,23 @@ const std::vector<double>& History::operator[](const std::string& name) const {
   return it->second;
 }
 
+Json History::state() const {
+  Json state = Json::object();
+  for (const auto& [name, values] : values_) {
+    Json& list = state[name] = Json::array();
+    for (double value : values) list.push_back(exact_double(value));
+  }
+  return state;
+}
+
+void History::restore(const Json& state) {
+  values_.clear();
+  for (const auto& [name, list] : state.items()) {
+    auto& values = values_.emplace_back(name, std::vector<double>{}).second;
+    for (const Json& value : list) values.push_back(parse_exact_double(value, "history"));
+  }
+}
+
 // -- model
 
 Model::Model(const Tensor& input, const Tensor& output, const std::string& name)
@@ -42,7 +59,7 @@ Model::Model(NetworkPtr network) : network_(std::move(network)) {}
 
 Model Model::from_file(KerasFile file) {
   Model model(std::move(file.network));
-  if (file.compile_config) model.compile(*file.compile_config);
+  if (file.compile_config) model.compile_from_config(*file.compile_config);
   // As Keras: state of another shape than the optimizer's is not taken up by silence but refused
   // when training starts.
   model.optimizer_state_ = std::move(file.optimizer);
@@ -53,11 +70,12 @@ Model Model::load(const std::filesystem::path& path) {
   return from_file(read_model_file(path));
 }
 
-void Model::compile(const Json& compile_config) {
+void Model::compile_from_config(const Json& compile_config, bool keep_optimizer) {
+  CompileConfig compiled = compile_config_from_json(compile_config, network_->output_names());
   keep_state();
   trainer_.reset();
-  optimizer_state_.reset();
-  compile_ = compile_config_from_json(compile_config, network_->output_names());
+  if (!keep_optimizer) optimizer_state_.reset();
+  compile_ = std::move(compiled);
 }
 
 void Model::compile(const CompileArguments& arguments) {
@@ -88,7 +106,11 @@ void Model::compile(const CompileArguments& arguments) {
   config["run_eagerly"] = false;
   config["steps_per_execution"] = 1;
   config["jit_compile"] = false;
-  compile(config);
+  compile_from_config(config);
+}
+
+void require_samples(const Dataset& data, const char* where) {
+  if (data.size() == 0) invalid_argument(where, "at least one sample is needed: none came");
 }
 
 void Model::require_compiled(const char* what) const {
@@ -120,6 +142,7 @@ void Model::keep_state() {
 
 Logs Model::evaluate(const DatasetPtr& data, const EvaluateArguments& arguments) {
   require_compiled("evaluate");
+  require_samples(*data, "data");
   Trainer& trainer = trainer_for({arguments.devices, arguments.batch_size, arguments.tower_size});
   trainer.bind(StepKind::kTest, bind_data(*data, *network_));
   Loader loader(data, trainer.wanted(StepKind::kTest),
@@ -155,7 +178,8 @@ Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y,
                            const FitArguments& arguments) {
   require_compiled("train");
   const DatasetPtr data = dataset(x, y);
-  const int64_t rows = std::max<int64_t>(1, data->size());
+  require_samples(*data, "data");
+  const int64_t rows = data->size();
   Trainer& trainer = trainer_for({arguments.devices, rows, arguments.tower_size, arguments.seed,
                                   arguments.placement, arguments.global_batchnorm});
   trainer.bind(StepKind::kTrain, bind_data(*data, *network_));
@@ -165,7 +189,23 @@ Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y,
   return trainer.logs(StepKind::kTrain, totals);
 }
 
-void Model::save(const std::filesystem::path& path) {
+Logs Model::test_on_batch(const HostTensor& x, const HostTensor& y,
+                          const EvaluateArguments& arguments) {
+  EvaluateArguments whole = arguments;
+  const DatasetPtr data = dataset(x, y);
+  whole.batch_size = std::max<int64_t>(1, data->size());
+  return evaluate(data, whole);
+}
+
+std::vector<NamedTensor> Model::predict_on_batch(const HostTensor& x,
+                                                 const EvaluateArguments& arguments) {
+  EvaluateArguments whole = arguments;
+  const DatasetPtr data = dataset(x);
+  whole.batch_size = std::max<int64_t>(1, data->size());
+  return predict(data, whole);
+}
+
+ModelSnapshot Model::snapshot() {
   keep_state();
   network_->initialize(0);
   const bool has_optimizer = compile_ && compile_->optimizer;
@@ -175,8 +215,50 @@ void Model::save(const std::filesystem::path& path) {
       optimizer_state_->learning_rate =
           static_cast<float>(compile_->optimizer->common.learning_rate.value);
   }
-  write_keras_file(path, *network_, compile_ ? &compile_->json : nullptr,
-                   has_optimizer ? &*optimizer_state_ : nullptr);
+  return take_snapshot(network_, compile_ ? &compile_->json : nullptr,
+                       has_optimizer ? &*optimizer_state_ : nullptr);
+}
+
+void Model::save(const std::filesystem::path& path) {
+  write_file_atomically(path, keras_file_bytes(snapshot()));
+}
+
+void Model::save_weights(const std::filesystem::path& path) {
+  if (!path.string().ends_with(".weights.h5"))
+    invalid_argument(path.string(), "a file of weights must end in .weights.h5");
+  write_file_atomically(path, weights_file_bytes(snapshot()));
+}
+
+void Model::check_same_network(const Network& other, const std::string& where) const {
+  const auto ours = network_->all_variables(), theirs = other.all_variables();
+  const auto text = [](const Variable& variable) { return variable.path + variable.shape.str(); };
+  for (size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+    const std::string wanted = i < ours.size() ? text(*ours[i]) : "nothing",
+                      came = i < theirs.size() ? text(*theirs[i]) : "nothing";
+    if (wanted != came)
+      invalid_argument(where, "must hold the model \"{}\": variable {} is {} there, {} here",
+                       network_->name(), i, came, wanted);
+  }
+}
+
+void Model::restore(KerasFile file) {
+  check_same_network(*file.network, network_->name());
+  const auto ours = network_->all_variables(), theirs = file.network->all_variables();
+  // A trainer would hold what is outdated now.
+  trainer_.reset();
+  for (size_t i = 0; i < ours.size(); ++i) ours[i]->value = std::move(theirs[i]->value);
+  optimizer_state_ = std::move(file.optimizer);
+}
+
+LayerPtr Model::get_layer(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const LayerPtr& layer : network_->layers()) {
+    if (layer->name() == name) return layer;
+    names.push_back(layer->name());
+  }
+  const std::string near = closest_name(name, names);
+  fail(ErrorCode::kNotFound, network_->name(), "has no layer \"{}\"{}", name,
+       near.empty() ? "" : fmt::format(". Did you mean \"{}\"?", near));
 }
 
 void Model::load_weights(const std::filesystem::path& path) {

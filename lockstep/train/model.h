@@ -13,7 +13,7 @@
 #include "lockstep/io/keras_file.h"
 #include "lockstep/nn/compile_config.h"
 #include "lockstep/nn/network.h"
-#include "lockstep/train/callback.h"
+#include "lockstep/train/callbacks.h"
 #include "lockstep/train/trainer.h"
 
 namespace lockstep {
@@ -57,6 +57,11 @@ class History {
   const std::vector<std::pair<std::string, std::vector<double>>>& all() const { return values_; }
   /// Loss of each step, in order.
   std::vector<double> step_losses;
+  /// `should_stop` stopped it before the end.
+  bool is_interrupted = false;
+  /// For checkpoints.
+  Json state() const;
+  void restore(const Json& state);
 
  private:
   std::vector<std::pair<std::string, std::vector<double>>> values_;
@@ -76,6 +81,16 @@ struct FitArguments {
   DatasetPtr validation_data = nullptr;
   double validation_split = 0;  // the last part of the data, before shuffling
   std::vector<CallbackPtr> callbacks = {};
+  /// A run folder: checkpoints that training can go on from, and history.csv. Refused when it has
+  /// checkpoints already, unless `resume` says to go on from the newest whole one; where there is
+  /// none, `resume` starts afresh. Other arguments than devices must be as before.
+  std::filesystem::path run = {};
+  bool resume = false;
+  int64_t checkpoint_every = 0;  // steps; 0: at the ends of epochs only
+  int64_t keep = 3;              // newest checkpoints that stay
+  Json run_details = nullptr;    // more that run.json holds, and that a resume must find unchanged
+  /// Asked between steps: true stops training there, after a checkpoint when there is a run.
+  std::function<bool()> should_stop = nullptr;
   bool global_batchnorm = false;
   /// Weight of each class of the (single) output's labels, multiplied into the sample weights.
   std::map<int64_t, double> class_weight = {};
@@ -99,7 +114,9 @@ class Model {
   static Model from_file(KerasFile file);
 
   void compile(const CompileArguments& arguments);
-  void compile(const Json& compile_config);
+  /// As Keras writes it into files. The optimizer's state begins anew, unless `keep_optimizer`
+  /// says that the optimizer is the one there was.
+  void compile_from_config(const Json& compile_config, bool keep_optimizer = false);
   bool is_compiled() const { return compile_.has_value(); }
 
   History fit(const DatasetPtr& data, const FitArguments& arguments = {});
@@ -109,10 +126,16 @@ class Model {
   std::vector<NamedTensor> predict(const DatasetPtr& data, const EvaluateArguments& arguments = {});
   /// One step on one batch of arrays; returns its loss and metrics.
   Logs train_on_batch(const HostTensor& x, const HostTensor& y, const FitArguments& arguments = {});
+  Logs test_on_batch(const HostTensor& x, const HostTensor& y,
+                     const EvaluateArguments& arguments = {});
+  std::vector<NamedTensor> predict_on_batch(const HostTensor& x,
+                                            const EvaluateArguments& arguments = {});
 
   /// The .keras file: plain Keras opens it, with weights, optimizer state and compile
   /// configuration.
   void save(const std::filesystem::path& path);
+  /// A .weights.h5 file.
+  void save_weights(const std::filesystem::path& path);
   void load_weights(const std::filesystem::path& path);
 
   const NetworkPtr& network() const { return network_; }
@@ -122,6 +145,15 @@ class Model {
   std::vector<HostTensor> get_weights();
   void set_weights(const std::vector<HostTensor>& weights);
   OptimizerState optimizer_state();
+  /// The layer of this name. Throws NotFound naming a near one.
+  LayerPtr get_layer(const std::string& name) const;
+
+  /// The model as it is now, to be written while training goes on.
+  ModelSnapshot snapshot();
+  /// Takes up weights and optimizer state of a file of the same network (see check_same_network).
+  void restore(KerasFile file);
+  /// Throws InvalidArgument naming `where` and the first variable that differs in name or shape.
+  void check_same_network(const Network& other, const std::string& where) const;
   /// Of the last fit, for the bench: null before.
   Trainer* trainer() { return trainer_.get(); }
 
@@ -137,5 +169,8 @@ class Model {
   std::unique_ptr<Trainer> trainer_;
   std::string trainer_key_;
 };
+
+/// Throws InvalidArgument naming `where` for a dataset without samples.
+void require_samples(const Dataset& data, const char* where);
 
 }  // namespace lockstep

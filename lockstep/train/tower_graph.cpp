@@ -159,7 +159,8 @@ class GraphWriter : public CallContext {
   void write_loss(int index, const std::string& name, const OutputCompileConfig& compile,
                   Value y_true, Value y_pred, Value weights) {
     builder.set_context("loss of " + name);
-    Value values = compile.loss->call(builder, y_true, y_pred);
+    Value values =
+        with_context("y/" + name, [&] { return compile.loss->call(builder, y_true, y_pred); });
     const Shape shape = values.shape();
     LossEntry entry{index,
                     compile.loss,

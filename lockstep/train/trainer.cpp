@@ -7,6 +7,7 @@
 #include "lockstep/ir/flops.h"
 #include "lockstep/tensor/philox.h"
 #include "lockstep/train/compile_tower.h"
+#include "lockstep/train/trainer_program.h"
 
 namespace lockstep {
 namespace {
@@ -79,26 +80,32 @@ std::vector<double> MetricTotals::results(std::span<const MetricEntry> metrics) 
   return results;
 }
 
-// -- programs
-
-struct Trainer::Program {
-  /// Targets of a sparse loss: class indices in [0, classes), or the ignored one.
-  struct Labels {
-    size_t column;
-    int64_t classes;
-    std::optional<int64_t> ignored;
+Json MetricTotals::state() const {
+  const auto list = [](const std::vector<double>& values) {
+    Json json = Json::array();
+    for (double value : values) json.push_back(exact_double(value));
+    return json;
   };
+  return {{"weighted_loss", exact_double(weighted_loss_)},
+          {"rows", exact_double(rows_)},
+          {"output_losses", list(output_losses_)},
+          {"sums", list(sums_)}};
+}
 
-  StepKind kind;
-  DataBinding binding;
-  StepLayout layout;
-  std::vector<Labels> labels;
-  std::vector<int64_t> prepared;  // batch sizes whose tower shapes are compiled
-  std::unique_ptr<TowerRunner> runner;
-  std::unique_ptr<TowerRunner> denominators;  // only where a loss's denominator depends on data
-  std::vector<double> denominator_values, output_losses;
-  uint64_t seen_version = 0;
-};
+void MetricTotals::restore(const Json& state) {
+  const auto number = [](const Json& json) { return parse_exact_double(json, "totals"); };
+  const auto list = [&](const Json& json) {
+    std::vector<double> values;
+    for (const Json& value : json) values.push_back(number(value));
+    return values;
+  };
+  weighted_loss_ = number(state.at("weighted_loss"));
+  rows_ = number(state.at("rows"));
+  output_losses_ = list(state.at("output_losses"));
+  sums_ = list(state.at("sums"));
+}
+
+// -- programs
 
 Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options)
     : network_(std::move(network)),
@@ -390,7 +397,7 @@ std::vector<std::pair<std::string, double>> Trainer::logs(StepKind kind,
 
 double Trainer::learning_rate() const {
   if (learning_rate_) return *learning_rate_;
-  return compile_->optimizer->common.learning_rate.at(iterations_);
+  return static_cast<float>(compile_->optimizer->common.learning_rate.at(iterations_));
 }
 
 void Trainer::set_learning_rate(double value) {

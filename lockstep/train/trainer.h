@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lockstep/backend/devices.h"
+#include "lockstep/formats/json.h"
 #include "lockstep/towers/tower_runner.h"
 #include "lockstep/train/data_binding.h"
 #include "lockstep/train/update_program.h"
@@ -36,6 +37,9 @@ class MetricTotals {
   double loss() const { return rows_ > 0 ? weighted_loss_ / rows_ : 0; }
   double output_loss(size_t k) const { return rows_ > 0 ? output_losses_[k] / rows_ : 0; }
   std::vector<double> results(std::span<const MetricEntry> metrics) const;
+  /// For checkpoints.
+  Json state() const;
+  void restore(const Json& state);
 
  private:
   double weighted_loss_ = 0, rows_ = 0;
@@ -65,6 +69,7 @@ class Trainer {
   std::vector<std::pair<std::string, double>> logs(StepKind kind, const MetricTotals& totals);
 
   int64_t iterations() const { return iterations_; }
+  /// As the optimizer has it, a float.
   double learning_rate() const;
   /// Overrides the configuration's number until it is set again. Throws when a schedule rules.
   void set_learning_rate(double value);
@@ -89,6 +94,10 @@ class Trainer {
   PhaseTimes times() const;
   void reset_times();
   size_t working_bytes() const;
+  /// What the bits of training depend on besides model, data and arguments: versions, processor,
+  /// tower size, kernels, and a digest of one training tower on fixed inputs. Compiles the
+  /// training step when that was not done yet. Weights and state stay as they are.
+  Json numerics_signature();
   /// A line for the user when devices idle: how many, and which tower size would use them; else "".
   std::string idle_devices() const;
 

@@ -95,7 +95,7 @@ int allocations_of(const Json& optimizer, const std::string& devices, int64_t ba
   config["loss"] = {{"class_name", "SparseCategoricalCrossentropy"},
                     {"config", {{"ignore_class", -1}}}};
   config["metrics"] = Json::array({"accuracy"});
-  model.compile(config);
+  model.compile_from_config(config);
   HostTensor images(DType::kF32, {40 * batch, 6, 6, 2});
   HostTensor labels(DType::kS32, {40 * batch});
   for (size_t i = 0; i < images.data<float>().size(); ++i)

@@ -83,16 +83,6 @@ TEST(Loader, AnEpochMayBeOverAtItsBeginning) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(empty.next(), nullptr);
 }
 
-TEST(Loader, EpochsMayBeShort) {
-  Loader loader(counting(100), kFirst,
-                {.batch_size = 10, .first_batch = 3, .max_batches = 2, .epochs = 2});
-  EXPECT_EQ(loader.batch_count(), 5);
-  EXPECT_EQ(rest_of_epoch(loader).size(), 2u);
-  EXPECT_EQ(rest_of_epoch(loader).size(), 5u);
-  Loader longer(counting(10), kFirst, {.batch_size = 10, .max_batches = 7});
-  EXPECT_EQ(longer.batch_count(), 1);
-}
-
 TEST(Loader, ReusesThreeBuffers) {
   Loader loader(counting(1000), kFirst, {.batch_size = 10, .epochs = 2});
   std::set<const void*> buffers;

@@ -163,7 +163,7 @@ TEST(OpenSource, RefusesOtherSpellings) {
   expect_error(ErrorCode::kUnsupported, "[images:/tmp] unsupported source: folders of images",
                [] { open_source("images:/tmp", Part::kTrain); });
   expect_error(ErrorCode::kInvalidArgument,
-               "[data] a source must be fashion-mnist, idx:DIR or FILE.npz: \"mnist\"",
+               "[data] a source must be fashion-mnist, idx:DIR, npy:DIR or FILE.npz: \"mnist\"",
                [] { open_source("mnist", Part::kTrain); });
 }
 

@@ -1,8 +1,5 @@
 #include "lockstep/formats/files.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -67,25 +64,6 @@ TEST(Files, FailedRenameLeavesNothingBeside) {
   EXPECT_TRUE(std::filesystem::is_directory(folder / "x/inner"));
 }
 
-/// Lowers the largest file this process may write, for one scope.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_;
-  void (*handler_)(int);
-};
-
 TEST(Files, FailedWriteKeepsTheOldFile) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "x", "old");
@@ -96,6 +74,32 @@ TEST(Files, FailedWriteKeepsTheOldFile) {
   }
   EXPECT_EQ(read_file(folder / "x"), "old");
   EXPECT_EQ(file_count(folder), 1u);
+}
+
+TEST(Files, CreatedOnce) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(create_file(folder / "x", "first"));
+  EXPECT_FALSE(create_file(folder / "x", "second"));
+  EXPECT_EQ(read_file(folder / "x"), "first");
+  expect_error(ErrorCode::kInvalidArgument, "x] cannot be created: No such file or directory",
+               [&] { create_file(folder / "none/x", "1"); });
+  const FileSizeLimit limit(1000);
+  expect_error(ErrorCode::kInvalidArgument, "y] cannot be written: File too large",
+               [&] { create_file(folder / "y", Bytes(5000, 'n')); });
+  EXPECT_EQ(file_count(folder), 1u);
+}
+
+TEST(Files, AppendedOrAsTheyWere) {
+  const TemporaryFolder folder;
+  expect_error(ErrorCode::kNotFound, "x] cannot be opened: No such file or directory",
+               [&] { append_to_file(folder / "x", "1"); });
+  write_file_atomically(folder / "x", "old");
+  append_to_file(folder / "x", " and new");
+  EXPECT_EQ(read_file(folder / "x"), "old and new");
+  const FileSizeLimit limit(1000);
+  expect_error(ErrorCode::kInvalidArgument, "x] cannot be written: File too large",
+               [&] { append_to_file(folder / "x", Bytes(5000, 'n')); });
+  EXPECT_EQ(read_file(folder / "x"), "old and new");
 }
 
 TEST(Files, ThreadsWritingOnePathNeverMix) {

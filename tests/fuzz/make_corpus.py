@@ -2,6 +2,7 @@
 """Writes the seeds of the fuzz targets, tests/fuzz/corpus/<target>/. Needs numpy and h5py."""
 import io
 import pathlib
+import struct
 import zipfile
 
 import h5py
@@ -53,6 +54,21 @@ def packed(f):
     f["c"].attrs["name"] = np.bytes_(b"fixed")
 
 
+def masked_crc(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def record(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked_crc(length) + data + masked_crc(data)
+
+
 put("json", "config", b'{"class_name": "Dense", "config": {"units": 3, "rate": 1e-07, "x": [NaN, -Infinity]}}')
 put("json", "text", b'["\\u00e9\\ud83d\\ude00", "\\"", true, null, {}, [], -0.5E+3, 18446744073709551615]')
 put("zip", "stored", archive({"a.json": b"{}", "d/b": b"12345"}, zipfile.ZIP_STORED))
@@ -65,3 +81,8 @@ put("hdf5", "weights", hdf5(weights, "earliest"))
 put("hdf5", "weights_latest", hdf5(weights, "latest"))
 put("hdf5", "packed", hdf5(packed, "earliest"))
 put("hdf5", "packed_latest", hdf5(packed, "latest"))
+version = b"\x09\0\0\0\0\0\0\x04\x40\x1a\x0dbrain.Event:2"
+scalar = b"\x09\0\0\0\0\0\0\xf8\x3f\x10\x07\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\x80\x3e"
+put("events", "file", record(version) + record(scalar))
+put("events", "torn", record(version) + record(scalar)[:20])
+put("events", "message", scalar)

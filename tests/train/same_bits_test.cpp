@@ -57,7 +57,7 @@ Model make_model(const Recipe& recipe) {
       Json{{"class_name", "SparseCategoricalCrossentropy"}, {"config", {{"ignore_class", -1}}}},
       "mse"};
   config["metrics"] = {Json::array({"accuracy"}), Json::array({"mae"})};
-  model.compile(config);
+  model.compile_from_config(config);
   return model;
 }
 
