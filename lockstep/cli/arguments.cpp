@@ -75,13 +75,16 @@ void Arguments::none() const {
   if (!positional_.empty()) invalid_argument(positional_[0], "no word is expected here");
 }
 
-void check_output(const Arguments& arguments, const std::string& name) {
-  if (!arguments.has(name)) return;
-  const std::filesystem::path path = arguments.text(name), folder = path.parent_path();
+void check_writable(const std::string& where, const std::string& text) {
+  const std::filesystem::path path = text, folder = path.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    fail(ErrorCode::kNotFound, "--" + name, "the folder {} must exist", folder.string());
+    fail(ErrorCode::kNotFound, where, "the folder {} must exist", folder.string());
   if (std::filesystem::is_directory(path))
-    invalid_argument("--" + name, "must be a file: {} is a folder", path.string());
+    invalid_argument(where, "must be a file: {} is a folder", text);
+}
+
+void check_output(const Arguments& arguments, const std::string& name) {
+  if (arguments.has(name)) check_writable("--" + name, arguments.text(name));
 }
 
 }  // namespace lockstep

@@ -36,6 +36,9 @@ class Arguments {
 /// its folder is missing, InvalidArgument when it is a folder itself.
 void check_output(const Arguments& arguments, const std::string& name);
 
+/// The same for a path that `where` names.
+void check_writable(const std::string& where, const std::string& path);
+
 struct Command {
   std::string name, usage, summary;
   std::vector<OptionHelp> options;

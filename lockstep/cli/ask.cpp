@@ -1,6 +1,7 @@
 // evaluate, predict, inspect, devices, ops: commands that only look.
 #include <cstdio>
 
+#include "lockstep/cli/checkpoints.h"
 #include "lockstep/cli/commands.h"
 #include "lockstep/cli/sources.h"
 #include "lockstep/formats/json.h"
@@ -55,6 +56,8 @@ int run_predict(const Arguments& a) {
 
 int run_inspect(const Arguments& a) {
   const std::string word = a.only("MODEL");
+  if (const std::optional<Checkpoint> checkpoint = open_checkpoint(word))
+    std::fputs(describe_checkpoint(*checkpoint).c_str(), stdout);
   Model model = open_model(word);
   std::fputs(model.summary().c_str(), stdout);
   if (model.is_compiled() && model.compile_config().optimizer)

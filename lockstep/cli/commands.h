@@ -8,6 +8,7 @@ namespace lockstep {
 int run_train(const Arguments& arguments);
 int run_evaluate(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
+int run_convert(const Arguments& arguments);
 int run_inspect(const Arguments& arguments);
 int run_devices(const Arguments& arguments);
 int run_ops(const Arguments& arguments);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lockstep/cli/checkpoints.h"
 #include "lockstep/formats/json.h"
 #include "lockstep/zoo/zoo.h"
 
@@ -14,6 +15,8 @@ Model open_model(const std::string& word) {
     model.compile_from_config(zoo_compile_config(name));
     return model;
   }
+  if (std::optional<Checkpoint> checkpoint = open_checkpoint(word))
+    return checkpoint_model(word, std::move(*checkpoint));
   return Model::load(word);
 }
 

@@ -226,9 +226,7 @@ std::string host_name() {
 }  // namespace
 
 EventFile EventFile::create(const std::filesystem::path& folder, const std::string& suffix) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) invalid_argument(folder.string(), "cannot be created: {}", error.message());
+  make_folder(folder);
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const Bytes version = event_record(version_event(now.count()));
   const std::string end = suffix.empty() ? host_name() : host_name() + "." + suffix;

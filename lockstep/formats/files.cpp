@@ -139,8 +139,14 @@ void write_new_file(const std::filesystem::path& path, std::string_view bytes) {
 
 void make_folder(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  if (path.empty() || std::filesystem::is_directory(path, error)) return;
+  if (std::filesystem::exists(path, error))
+    invalid_argument(path.string(), "the folder cannot be made: a file is there");
+  const auto above = folder_of(path);
+  if (above != path) make_folder(above);
+  std::filesystem::create_directory(path, error);
   if (error) invalid_argument(path.string(), "the folder cannot be made: {}", error.message());
+  sync_folder(above);
 }
 
 void sync_folder(const std::filesystem::path& folder) {

@@ -38,7 +38,7 @@ void cut_file(const std::filesystem::path& path, uint64_t bytes);
 /// `write_file_atomically`.
 void write_new_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// Makes a folder and those above it. Throws InvalidArgument naming path and reason.
+/// Makes a folder and those above it, durably. Throws InvalidArgument naming path and reason.
 void make_folder(const std::filesystem::path& path);
 
 /// Makes the names in a folder durable. Throws InvalidArgument naming path and reason.

@@ -94,7 +94,8 @@ const Batch& Fit::next_batch() {
 History Fit::run() {
   for (const CallbackPtr& callback : callbacks_) callback->on_train_begin(*this);
   if (is_resumed_) restore();
-  if (const std::string idle = trainer_->idle_devices(); !idle.empty()) log(idle);
+  for (const std::string& line : {trainer_->idle_devices(), trainer_->normalised_by_tower()})
+    if (!line.empty()) log(line);
   if (run_) begin_run();
   make_loader();
   // A stop in the middle of an epoch still ends the epoch.

@@ -66,6 +66,10 @@ Model Model::from_file(KerasFile file) {
   return model;
 }
 
+Model Model::clone(const Model& model) {
+  return Model(network_from_config(network_to_config(*model.network())));
+}
+
 Model Model::load(const std::filesystem::path& path) {
   return from_file(read_model_file(path));
 }

@@ -112,6 +112,8 @@ class Model {
   /// With weights, compile configuration and optimizer state where the file has them.
   static Model load(const std::filesystem::path& path);
   static Model from_file(KerasFile file);
+  /// The same layers with new first weights, not compiled.
+  static Model clone(const Model& model);
 
   void compile(const CompileArguments& arguments);
   /// As Keras writes it into files. The optimizer's state begins anew, unless `keep_optimizer`
@@ -169,6 +171,11 @@ class Model {
   std::unique_ptr<Trainer> trainer_;
   std::string trainer_key_;
 };
+
+/// Keras's clone_model.
+inline Model clone_model(const Model& model) {
+  return Model::clone(model);
+}
 
 /// Throws InvalidArgument naming `where` for a dataset without samples.
 void require_samples(const Dataset& data, const char* where);

@@ -23,7 +23,10 @@ class Curves {
     mark_ = mark;
   }
   void add(const std::string& tag, int64_t step, double value) {
-    if (!file_) file_.emplace(EventFile::create(folder_, mark_));
+    if (!file_) {
+      file_.emplace(EventFile::create(folder_, mark_));
+      sync_folder(folder_);
+    }
     file_->add_scalar(tag, step, static_cast<float>(value), now());
   }
   void flush() {
@@ -32,6 +35,7 @@ class Curves {
 
   Json state() const {
     if (!file_) return nullptr;
+    sync_file(file_->path());  // what a checkpoint counts must outlive a loss of power
     return {{"file", file_->path().string()}, {"bytes", std::filesystem::file_size(file_->path())}};
   }
   void restore(const Json& state, const std::string& mark, TrainingControl& training) {

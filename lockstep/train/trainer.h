@@ -100,6 +100,8 @@ class Trainer {
   Json numerics_signature();
   /// A line for the user when devices idle: how many, and which tower size would use them; else "".
   std::string idle_devices() const;
+  /// A line for the user when batches are normalised by the tower: how, and both remedies; else "".
+  std::string normalised_by_tower() const;
 
  private:
   struct Program;  // one step kind: data binding, layout, runner

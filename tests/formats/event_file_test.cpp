@@ -103,7 +103,7 @@ TEST(EventFile, NamesAreTensorBoardsAndNotTakenTwice) {
 TEST(EventFile, FailuresNameThePath) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "file", "");
-  expect_error(ErrorCode::kInvalidArgument, "file/logs] cannot be created: Not a directory",
+  expect_error(ErrorCode::kInvalidArgument, "file] the folder cannot be made: a file is there",
                [&] { EventFile::create(folder / "file/logs"); });
   expect_error(ErrorCode::kInvalidArgument, "cannot be created: No such file or directory",
                [&] { EventFile::create(folder.path(), "no/folder"); });

@@ -1,17 +1,19 @@
-// One attempt at the training of training.h: resume_soak FOLDER DEVICES OUTCOME. Goes on where an
-// attempt before it was killed, and writes the outcome when the training is done.
+// One attempt at the training of training.h: resume_soak FOLDER DEVICES OUTCOME [EPOCHS]. Goes on
+// where an attempt before it was killed, and writes the outcome when the training is done.
 #include <cstdio>
+#include <cstdlib>
 
 #include "tests/resume/training.h"
 
 int main(int argc, char** argv) {
   using namespace lockstep;
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   try {
     const std::filesystem::path folder = argv[1];
     std::filesystem::create_directories(folder);
     FitArguments arguments = make_arguments(folder);
     arguments.devices = argv[2];
+    if (argc == 5) arguments.epochs = std::atoi(argv[4]);
     arguments.sink = [](std::string_view line) {
       std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     };

@@ -394,5 +394,31 @@ TEST(CallbacksInFit, TerminateOnNaNEndsTheEpoch) {
   EXPECT_EQ(history["loss"].size(), 1u);
 }
 
+// -- normalization over towers
+
+std::vector<std::string> lines_of_fit(bool synchronized, bool global, int64_t tower_size) {
+  const Tensor x = Input({4});
+  const Tensor h = BatchNormalization({.synchronized = synchronized})(x);
+  Model model(x, Dense({.units = 3, .activation = "softmax"})(h));
+  model.compile({.loss = "sparse_categorical_crossentropy"});
+  std::vector<std::string> lines;
+  model.fit(class_data(8), {.batch_size = 8,
+                            .verbose = 2,
+                            .devices = "cpu:1",
+                            .tower_size = tower_size,
+                            .global_batchnorm = global,
+                            .sink = [&](std::string_view line) { lines.emplace_back(line); }});
+  return lines;
+}
+
+TEST(BatchNormalizationByTower, IsSaidOnceWithBothRemedies) {
+  const std::string said = lines_of_fit(false, false, 4).at(0);
+  for (const char* part : {"towers of 4", "8 rows", "synchronized=True", "--batchnorm global"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  EXPECT_EQ(lines_of_fit(false, false, 8).size(), 2u);
+  EXPECT_EQ(lines_of_fit(true, false, 4).size(), 2u);
+  EXPECT_EQ(lines_of_fit(false, true, 4).size(), 2u);
+}
+
 }  // namespace
 }  // namespace lockstep
