@@ -110,7 +110,12 @@ History Fit::run() {
   }
   for (const CallbackPtr& callback : callbacks_) callback->on_train_end(*this);
   trainer_->finalize_averages();
-  if (run_) run_->finish();
+  if (run_) {
+    run_->finish();
+    if (verbose_level() >= 1)
+      trace(fmt::format("checkpoints: training waited {:.4f} s, their thread worked {:.4f} s",
+                        run_->blocked_seconds(), run_->writer_seconds()));
+  }
   return std::move(history_);
 }
 

@@ -14,9 +14,10 @@ from commands_test import Commands
 from data_test import BadData
 from models_test import BadModels
 from paths_test import BadPaths
+from runs_test import Runs
 from words_test import BadWords
 
-__all__ = ["BadData", "BadModels", "BadPaths", "BadWords", "Commands"]
+__all__ = ["BadData", "BadModels", "BadPaths", "BadWords", "Commands", "Runs"]
 
 if __name__ == "__main__":
     cli_case.LOCKSTEP = os.path.abspath(sys.argv.pop(1))
