@@ -76,6 +76,7 @@ void Arguments::none() const {
 }
 
 void check_writable(const std::string& where, const std::string& text) {
+  if (text.empty()) invalid_argument(where, "must name a file");
   const std::filesystem::path path = text, folder = path.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
     fail(ErrorCode::kNotFound, where, "the folder {} must exist", folder.string());

@@ -28,6 +28,8 @@ std::optional<Checkpoint> open_checkpoint(const std::string& word) {
   LatestCheckpoint latest = read_latest_checkpoint(path / "checkpoints");
   for (const std::string& message : latest.damaged)
     std::fprintf(stderr, "Passing over a damaged checkpoint: %s\n", message.c_str());
+  if (!latest.checkpoint && !latest.damaged.empty())
+    fail(ErrorCode::kDataLoss, word, "none of its {} checkpoints is whole", latest.damaged.size());
   if (!latest.checkpoint)
     fail(ErrorCode::kNotFound, word, "must be a checkpoint, or a run folder with a whole one");
   return std::move(latest.checkpoint);

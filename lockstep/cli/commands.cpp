@@ -33,7 +33,7 @@ const std::vector<Command>& commands() {
         {"loss", "NAME", "instead of the file's"},
         {"metrics", "A,B", "instead of the file's"},
         kWeights,
-        {"steps-per-epoch", "N", "fewer steps than the data has"},
+        {"steps-per-epoch", "N", "steps of an epoch (once through the data)"},
         {"initial-epoch", "N", "first epoch's number (0)"},
         {"batchnorm", "tower|global", "statistics of the tower (default) or of the whole batch"}},
        run_train},

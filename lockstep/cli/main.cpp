@@ -1,4 +1,5 @@
 // lockstep COMMAND ...: finds the command, turns errors into exit codes.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -41,6 +42,8 @@ int run(std::vector<std::string> words) {
 }  // namespace lockstep
 
 int main(int count, char** values) {
+  // A file that may not grow is an error with a name, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return lockstep::run({values + 1, values + count});
   } catch (const lockstep::Error& error) {

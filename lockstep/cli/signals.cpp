@@ -5,26 +5,25 @@
 namespace lockstep {
 namespace {
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
 volatile std::sig_atomic_t received_signal = 0;
 
 void remember(int signal) {
   received_signal = signal;
   // The next one does what it does without us.
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (int one : kSignals) std::signal(one, SIG_DFL);
 }
 
 }  // namespace
 
 StopSignals::StopSignals() {
   received_signal = 0;
-  std::signal(SIGINT, remember);
-  std::signal(SIGTERM, remember);
+  for (int one : kSignals) std::signal(one, remember);
 }
 
 StopSignals::~StopSignals() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (int one : kSignals) std::signal(one, SIG_DFL);
 }
 
 int StopSignals::received() const {

@@ -1,9 +1,9 @@
-// SIGINT and SIGTERM ask training to stop; a second one stops at once.
+// SIGINT, SIGTERM and SIGHUP ask training to stop; a second one stops at once.
 #pragma once
 
 namespace lockstep {
 
-/// Catches both signals while it lives. One at a time.
+/// Catches the signals while it lives. One at a time.
 class StopSignals {
  public:
   StopSignals();

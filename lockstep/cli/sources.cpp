@@ -17,6 +17,8 @@ Model open_model(const std::string& word) {
   }
   if (std::optional<Checkpoint> checkpoint = open_checkpoint(word))
     return checkpoint_model(word, std::move(*checkpoint));
+  if (!std::filesystem::exists(word))
+    fail(ErrorCode::kNotFound, word, "there is no such file or run folder");
   return Model::load(word);
 }
 

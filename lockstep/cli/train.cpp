@@ -48,7 +48,10 @@ void recompile(const Arguments& a, Model& model) {
 /// The last words of a training that a signal stopped, and the exit code a shell expects.
 int stopped_by(int signal, const History& history, const FitArguments& fit) {
   std::fprintf(stderr, "Stopped by %s after step %zu; %s\n",
-               signal == SIGINT ? "SIGINT" : "SIGTERM", history.step_losses.size(),
+               signal == SIGINT   ? "SIGINT"
+               : signal == SIGHUP ? "SIGHUP"
+                                  : "SIGTERM",
+               history.step_losses.size(),
                fit.run.empty() ? "without --run nothing is kept"
                                : "the same command with --resume goes on from there");
   return 128 + signal;
@@ -73,6 +76,8 @@ int run_train(const Arguments& a) {
   fit.epochs = a.integer("epochs", fit.epochs);
   fit.initial_epoch = a.integer("initial-epoch", 0);
   fit.steps_per_epoch = a.integer("steps-per-epoch", -1);
+  if (a.integer("seed", 0) < 0)
+    invalid_argument("--seed", "must be >= 0: {}", a.integer("seed", 0));
   fit.seed = static_cast<uint64_t>(a.integer("seed", 0));
   fit.devices = a.text("devices", "cpu");
   fit.tower_size = a.integer("tower-size", 0);
@@ -94,13 +99,23 @@ int run_train(const Arguments& a) {
   for (const char* option : {"data", "validation", "weights"})
     if (a.has(option)) fit.run_details[option] = a.text(option);
   // Found out before the training, not after it.
-  for (const char* output : {"save", "losses"}) check_output(a, output);
+  if (a.has("run") && a.text("run").empty()) invalid_argument("--run", "must name a folder");
+  // The run's own folder will be there.
+  for (const char* output : {"save", "losses"})
+    if (!a.has("run") || std::filesystem::path(a.text(output)).parent_path() != a.text("run"))
+      check_output(a, output);
+  if (a.has("save") && a.text("save") == a.text("losses"))
+    invalid_argument("--losses", "must be another file than --save: {}", a.text("losses"));
   const StopSignals signals;
   fit.should_stop = [&] { return signals.received() != 0; };
   const History history = model.fit(data, fit);
-  if (history.is_interrupted) return stopped_by(signals.received(), history, fit);
+  if (history.is_interrupted && history.unwritten_checkpoint.empty())
+    return stopped_by(signals.received(), history, fit);
   if (a.has("losses")) write_losses(a.text("losses"), history.step_losses);
   if (a.has("save")) model.save(a.text("save"));
+  if (!history.unwritten_checkpoint.empty())
+    invalid_argument("--run", "the newest checkpoint could not be written: {}",
+                     history.unwritten_checkpoint);
   return 0;
 }
 

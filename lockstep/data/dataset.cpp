@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lockstep/formats/files.h"
+
 namespace lockstep {
 namespace {
 
@@ -136,6 +138,23 @@ DatasetPtr slice(DatasetPtr dataset, int64_t begin, int64_t end) {
 
 DatasetPtr one_hot_targets(DatasetPtr dataset, int64_t classes) {
   return std::make_shared<OneHotDataset>(std::move(dataset), classes);
+}
+
+std::string sample_digest(const Dataset& dataset) {
+  constexpr int64_t kSamples = 64;
+  const int64_t size = dataset.size(), taken = std::min(size, kSamples);
+  std::string text = std::to_string(size);
+  for (size_t c = 0; c < dataset.columns().size(); ++c) {
+    const Column& column = dataset.columns()[c];
+    HostTensor sample(column.row);
+    std::string bytes;
+    for (int64_t i = 0; i < taken; ++i) {
+      dataset.read(i * size / taken, c, sample.bytes());
+      bytes.append(reinterpret_cast<const char*>(sample.bytes()), sample.size_bytes());
+    }
+    text += fmt::format(" {} {} {}", column_key(column), column.row.str(), sha256_hex(bytes));
+  }
+  return sha256_hex(text);
 }
 
 }  // namespace lockstep

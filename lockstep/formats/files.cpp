@@ -79,7 +79,18 @@ Bytes read_file(const std::filesystem::path& path, uint64_t max_bytes) {
   return bytes;
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+void write_file_atomically(const std::filesystem::path& named, std::string_view bytes) {
+  std::error_code error;
+  const bool is_link = std::filesystem::is_symlink(named, error);
+  const std::filesystem::path path =
+      is_link ? std::filesystem::weakly_canonical(named, error) : named;
+  if (const auto status = std::filesystem::status(path, error);
+      std::filesystem::is_other(status) || std::filesystem::is_fifo(status)) {
+    const Descriptor fd(path.c_str(), O_WRONLY);
+    if (fd.get() < 0 || !write_all(fd.get(), bytes))
+      invalid_argument(path.string(), "cannot be written: {}", std::strerror(errno));
+    return;
+  }
   const std::string temporary = temporary_name(path);
   const auto give_up = [&](const char* what) {
     const int reason = errno;

@@ -17,7 +17,8 @@ using Bytes = std::string;
 Bytes read_file(const std::filesystem::path& path, uint64_t max_bytes = uint64_t{1} << 36);
 
 /// Writes beside, syncs, renames, syncs the folder. On failure the old file is as it was, the
-/// temporary one is gone, and the error names path and reason.
+/// temporary one is gone, and the error names path and reason. A link's target is written, the link
+/// stays; devices and pipes are written to as they are.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 /// A new file with this content; false, and nothing done, when something of that name is there.

@@ -36,10 +36,20 @@ std::string sum_line(std::string_view text) {
   return fmt::format("{}  {}\n", sha256_hex(text), kState);
 }
 
+/// A part that is not there is damage; one that cannot be read is not.
+Bytes read_part(const fs::path& path) {
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found ||
+      (fs::exists(status) && !fs::is_regular_file(status)))
+    fail(ErrorCode::kDataLoss, path.string(), "must be there, as a file");
+  return read_file(path);
+}
+
 Json checked_state(const fs::path& path) {
   const std::string where = (path / kState).string();
-  const Bytes text = read_file(path / kState);
-  if (read_file(path / kStateSum) != sum_line(text))
+  const Bytes text = read_part(path / kState);
+  if (read_part(path / kStateSum) != sum_line(text))
     fail(ErrorCode::kDataLoss, where, "must have the checksum that {} says", kStateSum);
   Json state = parse_json(text, where);
   if (!state.is_object() || !state.contains("format") || !state["format"].is_number_integer())
@@ -96,26 +106,22 @@ Checkpoint read_checkpoint(const fs::path& path) {
   if (!fs::is_directory(path))
     fail(ErrorCode::kNotFound, path.string(), "must be the folder of a checkpoint");
   Checkpoint checkpoint;
-  try {
-    checkpoint.state = checked_state(path);
-    for (const auto& [name, entry] : checkpoint.state["files"].items()) {
-      const fs::path file = path / name;
-      if (fs::path(name).filename() != name || !entry.is_object() ||
-          !entry.value("sha256", Json()).is_string())
-        fail(ErrorCode::kDataLoss, path.string(), "\"{}\" must be a file of the folder", name);
-      Bytes bytes = read_file(file);
-      if (sha256_hex(bytes) != entry["sha256"].get<std::string>())
-        fail(ErrorCode::kDataLoss, file.string(),
-             "must have the checksum that {} says: {} bytes came, {} were written", kState,
-             bytes.size(), dump_json(entry.value("bytes", Json())));
-      checkpoint.files.emplace(name, std::move(bytes));
-    }
-  } catch (const Error& error) {
-    // A file of a checkpoint that is not there is damage, not a wrong path.
-    if (error.code() != ErrorCode::kNotFound) throw;
-    throw Error(ErrorCode::kDataLoss, "", error.what());
+  checkpoint.state = checked_state(path);
+  for (const auto& [name, entry] : checkpoint.state["files"].items()) {
+    if (fs::path(name).filename() != name || !entry.is_object() ||
+        !entry.value("sha256", Json()).is_string())
+      fail(ErrorCode::kDataLoss, path.string(), "\"{}\" must be a file of the folder", name);
+    Bytes bytes = read_part(path / name);
+    if (sha256_hex(bytes) != entry["sha256"].get<std::string>())
+      fail(ErrorCode::kDataLoss, (path / name).string(),
+           "must have the checksum that {} says: {} bytes came, {} were written", kState,
+           bytes.size(), dump_json(entry.value("bytes", Json())));
+    checkpoint.files.emplace(name, std::move(bytes));
   }
   checkpoint.step = checkpoint.state["step"].get<int64_t>();
+  if (const auto named = step_of(path.filename().string()); named && *named != checkpoint.step)
+    fail(ErrorCode::kDataLoss, path.string(), "must be the checkpoint of step {}: it is of step {}",
+         *named, checkpoint.step);
   for (const char* own : {"format", "step", "files"}) checkpoint.state.erase(own);
   return checkpoint;
 }
@@ -125,9 +131,11 @@ std::vector<fs::path> list_checkpoints(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (const auto step = step_of(name))
+    if (const auto step = step_of(name); step && fs::is_directory(entry.symlink_status(error)))
       found.emplace_back(*step, !name.ends_with(kReplaced), entry.path());
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    fail(ErrorCode::kNotFound, folder.string(), "cannot be listed: {}", error.message());
   std::sort(found.begin(), found.end());
   std::vector<fs::path> paths;
   for (auto& [step, is_newer, path] : found) paths.push_back(std::move(path));
@@ -143,13 +151,23 @@ LatestCheckpoint read_latest_checkpoint(const fs::path& folder) {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kDataLoss) throw;
       latest.damaged.emplace_back(error.what());
+      latest.damaged_paths.push_back(paths.back());
     }
   }
   return latest;
 }
 
-void remove_old_checkpoints(const fs::path& folder, int64_t keep) {
+void set_aside(const fs::path& damaged) {
+  std::error_code ignored;
+  fs::rename(damaged,
+             damaged.parent_path() / fmt::format("damaged-{}", damaged.filename().string()),
+             ignored);
+}
+
+void remove_old_checkpoints(const fs::path& folder, int64_t newest, int64_t keep) {
   std::vector<fs::path> paths = list_checkpoints(folder);
+  std::erase_if(paths,
+                [&](const fs::path& path) { return *step_of(path.filename().string()) > newest; });
   std::error_code ignored;
   for (size_t i = 0; i + static_cast<size_t>(std::max<int64_t>(1, keep)) < paths.size(); ++i) {
     // Renamed first: half a folder never bears a checkpoint's name.

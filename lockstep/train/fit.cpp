@@ -102,21 +102,27 @@ History Fit::run() {
   while (epoch_ < a_.epochs && !(is_stopped_ && position_ == 0) && !history_.is_interrupted)
     run_epoch();
   if (history_.is_interrupted) {
-    if (run_) {
-      write_checkpoint();
-      run_->finish();
-    }
+    if (run_) write_checkpoint();
+    finish_run();
     return std::move(history_);
   }
   for (const CallbackPtr& callback : callbacks_) callback->on_train_end(*this);
   trainer_->finalize_averages();
-  if (run_) {
-    run_->finish();
-    if (verbose_level() >= 1)
-      trace(fmt::format("checkpoints: training waited {:.4f} s, their thread worked {:.4f} s",
-                        run_->blocked_seconds(), run_->writer_seconds()));
-  }
+  finish_run();
   return std::move(history_);
+}
+
+/// What was trained is not lost for a checkpoint that could not be written.
+void Fit::finish_run() {
+  if (!run_) return;
+  try {
+    run_->finish();
+  } catch (const Error& error) {
+    history_.unwritten_checkpoint = error.what();
+  }
+  if (verbose_level() >= 1)
+    trace(fmt::format("checkpoints: training waited {:.4f} s, their thread worked {:.4f} s",
+                      run_->blocked_seconds(), run_->writer_seconds()));
 }
 
 void Fit::run_epoch() {

@@ -39,6 +39,8 @@ class Fit : public TrainingControl {
   void open_run();
   Json run_description() const;
   void check_same_run(const Json& before) const;
+  void refuse_difference(const std::string& name, const Json& before, const Json& now) const;
+  void finish_run();
   void begin_run();
   void restore();
   void write_checkpoint();
@@ -61,6 +63,7 @@ class Fit : public TrainingControl {
   Trainer* trainer_ = nullptr;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<Run> run_;
+  std::string data_digest_, validation_digest_;
 
   // Where training is; all of it is in checkpoints.
   int64_t epoch_ = 0, position_ = 0;  // batches of this epoch that are done

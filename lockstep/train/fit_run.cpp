@@ -21,25 +21,51 @@ void Fit::open_run() {
     invalid_argument(
         a_.run.string(),
         "has checkpoints already: resume to go on from them, or choose another folder");
+  data_digest_ = sample_digest(*train_);
+  if (validation_) validation_digest_ = sample_digest(*validation_);
   // The history goes on like any other log.
   callbacks_.push_back(CSVLogger({(a_.run / "history.csv").string()}));
   run_->add(kModel, model_);
-  is_resumed_ = a_.resume && run_->resume();
-  if (is_resumed_)
-    checked_json(a_.run.string(), [&] { check_same_run(run_->state().at("arguments")); });
+  is_resumed_ = a_.resume && run_->resume([&](const Json& state, const auto& models) {
+    const Network& before = *models.at(kModel).network;
+    refuse_difference("model", network_to_config(before), network_to_config(*model_.network()));
+    checked_json(a_.run.string(), [&] { check_same_run(state.at("arguments")); });
+  });
+}
+
+/// Names the first setting that differs, and both values.
+void Fit::refuse_difference(const std::string& name, const Json& before, const Json& now) const {
+  if (before == now) return;
+  if (before.is_object() && now.is_object())
+    for (const Json* one : {&before, &now})
+      for (const auto& [key, value] : one->items())
+        refuse_difference(name.empty() ? key : name + "." + key, before.value(key, Json()),
+                          now.value(key, Json()));
+  if (before.is_array() && now.is_array() && before.size() == now.size())
+    for (size_t i = 0; i < now.size(); ++i) {
+      // A layer is better known by its name.
+      const Json config = now[i].is_object() ? now[i].value("config", Json()) : Json();
+      const std::string known = config.is_object() ? config.value("name", "") : "";
+      refuse_difference(name + "." + (known.empty() ? std::to_string(i) : known), before[i],
+                        now[i]);
+    }
+  invalid_argument(a_.run.string(), "{} of this run is {}: it cannot go on with {}", name,
+                   dump_json(before), dump_json(now));
 }
 
 /// Everything that the numbers depend on, and the devices.
 Json Fit::run_description() const {
   Json json = a_.run_details.is_null() ? Json::object() : a_.run_details;
+  json["samples"] = train_->size();
+  json["validation_samples"] = validation_ ? validation_->size() : 0;
+  json["data_digest"] = data_digest_;
+  json["validation_digest"] = validation_digest_;
   json["batch_size"] = a_.batch_size;
   json["epochs"] = a_.epochs;
   json["initial_epoch"] = a_.initial_epoch;
   json["steps_per_epoch"] = steps_in_epoch_;
   json["shuffle"] = a_.shuffle;
   json["seed"] = a_.seed;
-  json["samples"] = train_->size();
-  json["validation_samples"] = validation_ ? validation_->size() : 0;
   json["batchnorm"] = a_.global_batchnorm ? "global" : "tower";
   json["precision"] = "float32";
   json["tower_size"] = trainer_ != nullptr ? trainer_->tower_size() : a_.tower_size;
@@ -60,14 +86,14 @@ void Fit::check_same_run(const Json& before) const {
   Json now = run_description();
   if (a_.tower_size == 0) now["tower_size"] = before.at("tower_size");
   if (a_.epochs >= before.at("epochs").get<int64_t>()) now["epochs"] = before.at("epochs");
-  for (const Json* one : {&before, static_cast<const Json*>(&now)})
-    for (const auto& [key, value] : one->items()) {
-      if (key == "devices") continue;
-      const Json then = before.value(key, Json()), wanted = now.value(key, Json());
-      if (then != wanted)
-        invalid_argument(a_.run.string(), "{} of this run is {}: it cannot go on with {}", key,
-                         dump_json(then), dump_json(wanted));
-    }
+  Json then = before;
+  for (Json* one : {&then, &now}) {
+    one->erase("devices");
+    // The optimizer's name changes no number, and a new Python session gives another one.
+    Json& optimizer = (*one)["compile"]["optimizer"];
+    if (optimizer.is_object() && optimizer.contains("config")) optimizer["config"].erase("name");
+  }
+  refuse_difference("", then, now);
 }
 
 /// Writes run.json, and for a new run its first checkpoint: it is durable before training begins,
@@ -96,11 +122,16 @@ void Fit::restore() {
     epoch_ = run_->counter("epoch");
     position_ = run_->counter("position");
     step_ = run_->counter("step");
+    const auto losses = run_->tensor("step_losses").data<double>();
+    if (epoch_ < a_.initial_epoch || position_ < 0 || position_ > steps_in_epoch_ ||
+        step_ != static_cast<int64_t>(losses.size()))
+      fail(ErrorCode::kDataLoss, a_.run.string(),
+           "its checkpoint says epoch {}, position {} of {}, step {} with {} losses", epoch_,
+           position_, steps_in_epoch_, step_, losses.size());
     checkpointed_ = {epoch_, position_, step_};
     is_stopped_ = state.at("is_stopped").get<bool>();
     totals_.restore(state.at("totals"));
     history_.restore(state.at("history"));
-    const auto losses = run_->tensors().at("step_losses").data<double>();
     history_.step_losses.assign(losses.begin(), losses.end());
     for (size_t i = 0; i < callbacks_.size(); ++i) {
       std::vector<HostTensor> tensors;

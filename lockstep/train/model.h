@@ -59,6 +59,8 @@ class History {
   std::vector<double> step_losses;
   /// `should_stop` stopped it before the end.
   bool is_interrupted = false;
+  /// Why the newest checkpoint could not be written; "" when it was.
+  std::string unwritten_checkpoint;
   /// For checkpoints.
   Json state() const;
   void restore(const Json& state);

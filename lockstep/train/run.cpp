@@ -148,7 +148,7 @@ class Run::Writer {
     const int64_t step = snapshot.step;
     try {
       write_checkpoint(folder_, encode(std::move(snapshot)));
-      remove_old_checkpoints(folder_, keep_);
+      remove_old_checkpoints(folder_, step, keep_);
       return nullptr;
     } catch (const std::exception& error) {
       log_(fmt::format("The checkpoint of step {} could not be written: {}", step, error.what()));
@@ -198,11 +198,15 @@ bool Run::has_checkpoints() const {
   return !list_checkpoints(folder_ / "checkpoints").empty();
 }
 
-bool Run::resume() {
+bool Run::resume(const Check& check) {
   writer_->wait();
   LatestCheckpoint latest = read_latest_checkpoint(folder_ / "checkpoints");
   for (const std::string& message : latest.damaged)
     log(fmt::format("Passing over a damaged checkpoint: {}", message));
+  if (!latest.checkpoint && !latest.damaged.empty())
+    fail(ErrorCode::kDataLoss, folder_.string(),
+         "none of the {} checkpoints is whole. Another run folder starts afresh",
+         latest.damaged.size());
   if (!latest.checkpoint) return false;
   Checkpoint& checkpoint = *latest.checkpoint;
   const std::string where = (folder_ / "checkpoints" / checkpoint_name(checkpoint.step)).string();
@@ -212,7 +216,6 @@ bool Run::resume() {
     if (file == checkpoint.files.end())
       invalid_argument(where, "must hold the model \"{}\": there is no {}", name, model_file(name));
     files.emplace(name, parse_keras_file(std::move(file->second), where + "/" + file->first));
-    model->check_same_network(*files.at(name).network, where + "/" + file->first);
   }
   std::map<std::string, HostTensor> tensors;
   if (const auto file = checkpoint.files.find(std::string(kTensors));
@@ -226,6 +229,11 @@ bool Run::resume() {
       counters[name] = value.get<int64_t>();
     state = checkpoint.state.at("state");
   });
+  if (check) check(state, files);
+  for (const auto& [name, file] : files)
+    models_.at(name)->check_same_network(*file.network, where + "/" + model_file(name));
+  for (const auto& path : latest.damaged_paths) set_aside(path);
+  remove_old_checkpoints(folder_ / "checkpoints", checkpoint.step, options_.keep);
   for (auto& [name, file] : files) models_.at(name)->restore(std::move(file));
   // References to counters that were handed out stay valid.
   for (const auto& [name, value] : counters) counters_[name] = value;
@@ -252,6 +260,13 @@ void Run::finish() {
   writer_->wait();
   blocked_seconds_ += monotonic_seconds() - start;
   writer_->throw_failure();
+}
+
+const HostTensor& Run::tensor(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end())
+    fail(ErrorCode::kDataLoss, folder_.string(), "its checkpoint must hold the tensor {}", name);
+  return found->second;
 }
 
 double Run::writer_seconds() const {

@@ -55,13 +55,17 @@ class Run {
   bool has_checkpoints() const;
   /// Brings back the newest whole checkpoint: models with weights and optimizer state, counters,
   /// state and tensors. False when there is none. Damaged ones are named and passed over. Throws
-  /// InvalidArgument when it belongs to other models.
-  bool resume();
+  /// InvalidArgument when it belongs to other models, DataLoss when there are checkpoints but no
+  /// whole one. Damaged ones are set aside. `check` sees state and models first and may throw.
+  using Check = std::function<void(const Json& state, const std::map<std::string, KerasFile>&)>;
+  bool resume(const Check& check = nullptr);
   /// Takes a snapshot now and writes it in the background; waits for the one before. A failure to
   /// write it is said in a line; training goes on with the checkpoints there are.
   void checkpoint(int64_t step);
   /// Waits until everything is written. Throws what writing the newest checkpoint threw.
   void finish();
+  /// The tensor of this name in `tensors()`. Throws DataLoss when there is none.
+  const HostTensor& tensor(const std::string& name) const;
 
   const std::filesystem::path& folder() const { return folder_; }
   /// Seconds that checkpoint() and finish() kept the caller, and CPU seconds of the writer.

@@ -117,8 +117,12 @@ TEST(ResumedRun, OtherArgumentsAreRefusedNamingBoth) {
   refused("callbacks", [](FitArguments& a) { a.callbacks.pop_back(); });
   refused("validation_samples", [](FitArguments& a) { a.validation_data = nullptr; });
   refused("has checkpoints already", [](FitArguments& a) { a.resume = false; });
+  refused("validation_digest", [](FitArguments& a) { a.validation_data = make_data(40, 3); });
+  Model same = make_model();
+  expect_error(ErrorCode::kInvalidArgument, "data_digest",
+               [&] { same.fit(make_data(150, 9), make_arguments(folder.path())); });
   Model other = classifier();
-  expect_error(ErrorCode::kInvalidArgument, "variable 0",
+  expect_error(ErrorCode::kInvalidArgument, "model.config.name of this run is \"net\": it cannot go on with \"classifier\"",
                [&] { other.fit(class_data(150), make_arguments(folder.path())); });
 }
 
