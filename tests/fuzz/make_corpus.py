@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets, tests/fuzz/corpus/<target>/. Needs numpy and h5py."""
+import gzip
 import io
 import pathlib
 import struct
@@ -86,3 +87,8 @@ scalar = b"\x09\0\0\0\0\0\0\xf8\x3f\x10\x07\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\
 put("events", "file", record(version) + record(scalar))
 put("events", "torn", record(version) + record(scalar)[:20])
 put("events", "message", scalar)
+images = b"\0\0\x08\x03" + struct.pack(">3I", 2, 2, 3) + bytes(range(12))
+put("idx", "images", images)
+put("idx", "floats", b"\0\0\x0d\x01" + struct.pack(">I2f", 2, 0.5, -1))
+put("idx", "images.gz", gzip.compress(images, mtime=0))
+put("idx", "two_members.gz", gzip.compress(images[:9], mtime=0) + gzip.compress(images[9:], mtime=0))
