@@ -192,7 +192,9 @@ TEST(MappedNpy, SixGigabytesTakeLittleMemory) {
   }
   data->read(kRows - 1, 0, row.data());
   EXPECT_EQ(row.substr(0, 9), Bytes("last row\0", 9));
+#ifndef __SANITIZE_THREAD__  // whose shadow of what was read is resident, too
   EXPECT_LT(most - before, 64 << 20);
+#endif
 }
 
 TEST(MappedFile, EmptyFilesAreEmpty) {
