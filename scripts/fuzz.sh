@@ -28,7 +28,8 @@ run_target() {
   if [ -d "$seeds" ]; then
     folders+=("$seeds")
   fi
-  if "build-fuzz/tests/fuzz/fuzz_$target" "$how" -timeout=20 -rss_limit_mb=4096 \
+  if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+    "build-fuzz/tests/fuzz/fuzz_$target" "$how" -timeout=20 -rss_limit_mb=4096 \
     -artifact_prefix="$found/" -print_final_stats=1 "${folders[@]}" >"$log" 2>&1; then
     echo "fuzz $target: no finding in $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs"
   else

@@ -13,7 +13,7 @@ Bytes archive_of(std::initializer_list<std::pair<const char*, const char*>> memb
   return writer.finish();
 }
 
-void put(Bytes& out, uint32_t value, int size) {
+void put(Bytes& out, uint64_t value, int size) {
   for (int i = 0; i < size; ++i) out += static_cast<char>(value >> 8 * i & 255);
 }
 
