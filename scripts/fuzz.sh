@@ -13,7 +13,7 @@ if ! [[ $# -le 1 && $seconds =~ ^[0-9]+$ ]]; then
   exit 2
 fi
 
-scripts/install_packages.sh clang libclang-rt-dev
+scripts/install_packages.sh clang libclang-rt-dev libomp-dev
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$(nproc)"
 
