@@ -36,12 +36,14 @@ void Fit::open_run() {
 /// Names the first setting that differs, and both values.
 void Fit::refuse_difference(const std::string& name, const Json& before, const Json& now) const {
   if (before == now) return;
-  if (before.is_object() && now.is_object())
+  if (before.is_object() && now.is_object()) {
     for (const Json* one : {&before, &now})
       for (const auto& [key, value] : one->items())
         refuse_difference(name.empty() ? key : name + "." + key, before.value(key, Json()),
                           now.value(key, Json()));
-  if (before.is_array() && now.is_array() && before.size() == now.size())
+    return;  // the order of keys says nothing
+  }
+  if (before.is_array() && now.is_array() && before.size() == now.size()) {
     for (size_t i = 0; i < now.size(); ++i) {
       // A layer is better known by its name.
       const Json config = now[i].is_object() ? now[i].value("config", Json()) : Json();
@@ -49,6 +51,8 @@ void Fit::refuse_difference(const std::string& name, const Json& before, const J
       refuse_difference(name + "." + (known.empty() ? std::to_string(i) : known), before[i],
                         now[i]);
     }
+    return;
+  }
   invalid_argument(a_.run.string(), "{} of this run is {}: it cannot go on with {}", name,
                    dump_json(before), dump_json(now));
 }
@@ -104,7 +108,7 @@ void Fit::begin_run() {
   if (is_resumed_ && state.value("signature", Json()) != signature)
     for (const auto& [key, value] : signature.items())
       if (const Json then = state["signature"].value(key, Json()); then != value)
-        log(fmt::format(
+        warn(fmt::format(
             "The run was made with {} {}, and goes on with {}: to rounding, not bit for "
             "bit",
             key, dump_json(then), dump_json(value)));
