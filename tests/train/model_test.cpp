@@ -394,6 +394,51 @@ TEST(CallbacksInFit, TerminateOnNaNEndsTheEpoch) {
   EXPECT_EQ(history["loss"].size(), 1u);
 }
 
+// -- smaller doors
+
+TEST(OnBatch, EqualsTheWholeDataInOneBatch) {
+  Model model = classifier();
+  const HostTensor x = noise({6, 4}, 1), y = labels(6, 3);
+  EXPECT_EQ(model.test_on_batch(x, y), model.evaluate(dataset(x, y), {.batch_size = 6}));
+  const auto a = model.predict_on_batch(x), b = model.predict(dataset(x), {.batch_size = 6});
+  ASSERT_EQ(a.size(), 1u);
+  EXPECT_EQ(a[0].name, "out");
+  EXPECT_TRUE(a[0].tensor.same_bits(b[0].tensor));
+  expect_error(ErrorCode::kInvalidArgument, "data", [&] {
+    model.test_on_batch(HostTensor(DType::kF32, {0, 4}), HostTensor(DType::kS32, {0}));
+  });
+}
+
+TEST(GetLayer, FindsByNameAndNamesANearOne) {
+  const Model model = classifier();
+  EXPECT_EQ(model.get_layer("out")->class_name(), "Dense");
+  expect_error(ErrorCode::kNotFound, "Did you mean \"out\"", [&] { model.get_layer("outt"); });
+}
+
+TEST(CloneModel, HasTheLayersAndWeightsOfItsOwn) {
+  Model model = classifier();
+  model.fit(class_data(8), {.verbose = 0});
+  Model clone = clone_model(model);
+  EXPECT_EQ(clone.summary(), model.summary());
+  EXPECT_FALSE(clone.is_compiled());
+  EXPECT_FALSE(clone.get_weights()[0].same_bits(model.get_weights()[0]));
+  clone.set_weights(model.get_weights());
+  const DatasetPtr data = dataset(noise({5, 4}, 3));
+  EXPECT_TRUE(clone.predict(data)[0].tensor.same_bits(model.predict(data)[0].tensor));
+}
+
+TEST(SaveWeights, ComeBackIntoAnotherModel) {
+  const TemporaryFolder folder;
+  Model model = classifier();
+  model.fit(class_data(8), {.verbose = 0});
+  model.save_weights(folder / "m.weights.h5");
+  Model other = classifier();
+  other.load_weights(folder / "m.weights.h5");
+  expect_same_bits(other.get_weights(), model.get_weights());
+  expect_error(ErrorCode::kInvalidArgument, ".weights.h5",
+               [&] { model.save_weights(folder / "m.h5"); });
+}
+
 // -- normalization over towers
 
 std::vector<std::string> lines_of_fit(bool synchronized, bool global, int64_t tower_size) {
