@@ -56,9 +56,9 @@ int run_predict(const Arguments& a) {
 
 int run_inspect(const Arguments& a) {
   const std::string word = a.only("MODEL");
-  if (const std::optional<Checkpoint> checkpoint = open_checkpoint(word))
-    std::fputs(describe_checkpoint(*checkpoint).c_str(), stdout);
-  Model model = open_model(word);
+  std::optional<Checkpoint> checkpoint = open_checkpoint(word);
+  if (checkpoint) std::fputs(describe_checkpoint(*checkpoint).c_str(), stdout);
+  Model model = checkpoint ? checkpoint_model(word, std::move(*checkpoint)) : open_model(word);
   std::fputs(model.summary().c_str(), stdout);
   if (model.is_compiled() && model.compile_config().optimizer)
     std::printf("optimizer %s, %lld steps done\n",

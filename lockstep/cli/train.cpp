@@ -47,13 +47,15 @@ void recompile(const Arguments& a, Model& model) {
 
 /// The last words of a training that a signal stopped, and the exit code a shell expects.
 int stopped_by(int signal, const History& history, const FitArguments& fit) {
+  const char* what_now = "the same command with --resume goes on from there";
+  if (fit.run.empty()) what_now = "without --run nothing is kept";
+  if (!history.unwritten_checkpoint.empty())
+    what_now = "its checkpoint could not be written: --resume goes on from the one before";
   std::fprintf(stderr, "Stopped by %s after step %zu; %s\n",
                signal == SIGINT   ? "SIGINT"
                : signal == SIGHUP ? "SIGHUP"
                                   : "SIGTERM",
-               history.step_losses.size(),
-               fit.run.empty() ? "without --run nothing is kept"
-                               : "the same command with --resume goes on from there");
+               history.step_losses.size(), what_now);
   return 128 + signal;
 }
 
@@ -109,8 +111,7 @@ int run_train(const Arguments& a) {
   const StopSignals signals;
   fit.should_stop = [&] { return signals.received() != 0; };
   const History history = model.fit(data, fit);
-  if (history.is_interrupted && history.unwritten_checkpoint.empty())
-    return stopped_by(signals.received(), history, fit);
+  if (history.is_interrupted) return stopped_by(signals.received(), history, fit);
   if (a.has("losses")) write_losses(a.text("losses"), history.step_losses);
   if (a.has("save")) model.save(a.text("save"));
   if (!history.unwritten_checkpoint.empty())

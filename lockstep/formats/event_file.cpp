@@ -157,10 +157,8 @@ class MessageReader {
 };
 
 struct Event {
-  std::string_view record;  // with its frame
   double wall_time = 0;
   int64_t step = 0;
-  bool is_version = false;
   std::vector<std::pair<std::string_view, float>> scalars;
 };
 
@@ -184,9 +182,8 @@ Event parse_event(MessageReader message) {
     if (message.is(kWallTime, kFixed64)) event.wall_time = std::bit_cast<double>(message.bits());
     if (message.is(kStep, kVarint)) event.step = static_cast<int64_t>(message.bits());
     // One of the two: the later one counts.
-    if (message.is(kFileVersion, kBytes)) event.is_version = true, event.scalars.clear();
+    if (message.is(kFileVersion, kBytes)) event.scalars.clear();
     if (!message.is(kSummary, kBytes)) continue;
-    event.is_version = false;
     MessageReader summary = message.message();
     while (summary.next())
       if (summary.is(kSummaryValue, kBytes)) add_value(summary.message(), event);
@@ -194,9 +191,9 @@ Event parse_event(MessageReader message) {
   return event;
 }
 
-/// Calls `body(const Event&)` for every whole record.
+/// Calls `body(const Event&)` for every whole record; returns where they end.
 template <class Body>
-void for_each_event(std::string_view bytes, std::string_view where, Body&& body) {
+size_t for_each_event(std::string_view bytes, std::string_view where, Body&& body) {
   constexpr size_t kHead = 12, kTail = 4;
   size_t at = 0;
   const auto check = [&](size_t begin, size_t size, const char* name) {
@@ -211,11 +208,10 @@ void for_each_event(std::string_view bytes, std::string_view where, Body&& body)
     if (length > bytes.size() - at - kHead - kTail) break;
     check(at + kHead, length, "data");
     const std::string_view data = bytes.substr(at + kHead, length);
-    Event event = parse_event(MessageReader(data, where, at));
-    event.record = bytes.substr(at, kHead + length + kTail);
-    body(std::as_const(event));
-    at += event.record.size();
+    body(parse_event(MessageReader(data, where, at)));
+    at += kHead + length + kTail;
   }
+  return at;
 }
 
 std::string host_name() {
@@ -237,7 +233,9 @@ EventFile EventFile::create(const std::filesystem::path& folder, const std::stri
 }
 
 EventFile EventFile::append_to(const std::filesystem::path& path) {
-  truncate_events_after(path, INT64_MAX);
+  const Bytes bytes = read_file(path, kMaxFileBytes);
+  const size_t whole = for_each_event(bytes, path.string(), [](const Event&) {});
+  if (whole < bytes.size()) cut_file(path, whole);
   return EventFile(path);
 }
 
@@ -259,22 +257,8 @@ std::vector<ScalarEvent> parse_events(std::string_view bytes, std::string_view w
   return scalars;
 }
 
-Bytes keep_events_until(std::string_view bytes, int64_t step, std::string_view where) {
-  Bytes kept;
-  for_each_event(bytes, where, [&](const Event& event) {
-    if (event.is_version || event.step <= step) kept += event.record;
-  });
-  return kept;
-}
-
 std::vector<ScalarEvent> read_events(const std::filesystem::path& path) {
   return parse_events(read_file(path, kMaxFileBytes), path.string());
-}
-
-void truncate_events_after(const std::filesystem::path& path, int64_t step) {
-  const Bytes bytes = read_file(path, kMaxFileBytes);
-  const Bytes kept = keep_events_until(bytes, step, path.string());
-  if (kept.size() != bytes.size()) write_file_atomically(path, kept);
 }
 
 Bytes event_record(std::string_view data) {

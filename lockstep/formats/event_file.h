@@ -56,17 +56,8 @@ struct ScalarEvent {
 /// checksum is wrong or a record is no event.
 std::vector<ScalarEvent> parse_events(std::string_view bytes, std::string_view where);
 
-/// The records of `bytes` whose step is at most `step`, and those that name the file's version, as
-/// they are stored. Throws as `parse_events`.
-Bytes keep_events_until(std::string_view bytes, int64_t step, std::string_view where);
-
 /// `parse_events` of a file. Throws NotFound too, and InvalidArgument for a file over 1 GiB.
 std::vector<ScalarEvent> read_events(const std::filesystem::path& path);
-
-/// `keep_events_until` on a file, so that steps stay in order when a run goes on from a checkpoint
-/// older than its last event. The file is replaced as by `write_file_atomically`, and left alone
-/// when there is nothing to drop. Throws as `read_events`.
-void truncate_events_after(const std::filesystem::path& path, int64_t step);
 
 /// `data` framed as a TFRecord.
 Bytes event_record(std::string_view data);

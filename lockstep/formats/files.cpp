@@ -84,8 +84,7 @@ void write_file_atomically(const std::filesystem::path& named, std::string_view 
   const bool is_link = std::filesystem::is_symlink(named, error);
   const std::filesystem::path path =
       is_link ? std::filesystem::weakly_canonical(named, error) : named;
-  if (const auto status = std::filesystem::status(path, error);
-      std::filesystem::is_other(status) || std::filesystem::is_fifo(status)) {
+  if (const auto status = std::filesystem::status(path, error); std::filesystem::is_other(status)) {
     const Descriptor fd(path.c_str(), O_WRONLY);
     if (fd.get() < 0 || !write_all(fd.get(), bytes))
       invalid_argument(path.string(), "cannot be written: {}", std::strerror(errno));

@@ -140,7 +140,7 @@ void Fit::run_epoch() {
     history_.step_losses.push_back(trainer_->train_step(next_batch(), totals_));
     ++position_;
     ++step_;
-    after_step(totals_);
+    after_step();
     // At an epoch's last step the checkpoint waits for validation and on_epoch_end.
     if (run_ && a_.checkpoint_every > 0 && step_ % a_.checkpoint_every == 0 &&
         position_ < steps_in_epoch_)
@@ -161,9 +161,9 @@ void Fit::run_epoch() {
   if (run_) write_checkpoint();
 }
 
-void Fit::after_step(const MetricTotals& totals) {
+void Fit::after_step() {
   if (!callbacks_.empty()) {
-    const Logs logs = trainer_->logs(StepKind::kTrain, totals);
+    const Logs logs = trainer_->logs(StepKind::kTrain, totals_);
     for (const CallbackPtr& callback : callbacks_)
       callback->on_train_batch_end(*this, position_ - 1, logs);
   }

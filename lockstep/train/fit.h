@@ -48,7 +48,7 @@ class Fit : public TrainingControl {
 
   void run_epoch();
   const Batch& next_batch();
-  void after_step(const MetricTotals& totals);
+  void after_step();
   void draw();
   /// False when it was stopped on the way.
   bool append_validation(Logs& logs);

@@ -169,3 +169,8 @@ class Commands(CliTest):
         self.assertEqual((numbers["batch_size"], numbers["devices"]), (8, 1))
         out = self.run_well("bench model.keras --batch-size 8 --steps 2 --devices cpu:1")
         self.assertIn("samples/s", out)
+        out = self.run_well("bench model.keras --steps 2 --devices cpu:1 --roofline --json")
+        roofline = json.loads(out)["roofline"]
+        self.assertEqual(roofline["of"], "dot products")
+        self.assertGreater(roofline["samples_per_s"], 0)
+        self.assertTrue(any(k["gflop_per_s"] > 0 for k in roofline["kernels"]))

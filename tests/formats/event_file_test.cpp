@@ -206,41 +206,24 @@ TEST(Events, OtherContentIsPassedOver) {
   EXPECT_EQ(events[1].value, 2.0f);
 }
 
-TEST(TruncateEvents, KeepsStepsUpToTheGivenOne) {
+TEST(EventFile, GoesOnAfterATornRecordWhereverItIsTorn) {
   const TemporaryFolder folder;
   const auto path = folder / "events";
-  Bytes bytes = kVersionRecord;
-  for (const int step : {0, 1, 2, 3, 2, 4}) bytes += event_record(scalar_message(step));
-  const Bytes torn = bytes + kScalarRecord.substr(0, 20);
-  const auto kept = [&](int64_t step) {
-    write_file_atomically(path, torn);
-    truncate_events_after(path, step);
-    return read_file(path);
-  };
-  EXPECT_EQ(steps(kept(2)), (std::vector<int64_t>{0, 1, 2, 2}));
-  EXPECT_EQ(kept(9), bytes);
-  EXPECT_EQ(kept(-1), kVersionRecord);
+  const Bytes whole = kVersionRecord + kScalarRecord;
+  for (size_t torn = 0; torn < kScalarRecord.size(); ++torn) {
+    write_file_atomically(path, whole + kScalarRecord.substr(0, torn));
+    EventFile::append_to(path);
+    ASSERT_EQ(read_file(path), whole) << torn;
+  }
 }
 
-TEST(TruncateEvents, LeavesTheFileAloneWithNothingToDrop) {
-  const TemporaryFolder folder;
-  const auto path = folder / "events";
-  write_file_atomically(path, kVersionRecord + kScalarRecord);
-  std::filesystem::create_hard_link(path, folder / "same");
-  truncate_events_after(path, 7);
-  EXPECT_EQ(std::filesystem::hard_link_count(path), 2u);
-  truncate_events_after(path, 6);
-  EXPECT_EQ(std::filesystem::hard_link_count(path), 1u);
-  EXPECT_EQ(read_file(path), kVersionRecord);
-}
-
-TEST(TruncateEvents, DamagedFilesAreNotTouched) {
+TEST(EventFile, DamageIsNotCutAway) {
   const TemporaryFolder folder;
   Bytes bytes = kVersionRecord + kScalarRecord;
   bytes[20] ^= 1;
   write_file_atomically(folder / "bad", bytes);
   expect_error(ErrorCode::kDataLoss, "bad] the checksum of a record's data must be right (byte 0)",
-               [&] { truncate_events_after(folder / "bad", 0); });
+               [&] { EventFile::append_to(folder / "bad"); });
   EXPECT_EQ(read_file(folder / "bad"), bytes);
 }
 

@@ -120,5 +120,21 @@ TEST(Files, Sha256OfTheStandardsExamples) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Files, ALinksTargetIsWrittenAndTheLinkStays) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "target", "old");
+  std::filesystem::create_symlink("target", folder / "link");
+  write_file_atomically(folder / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "target"), "new");
+}
+
+TEST(Files, DevicesStayDevices) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("/dev/null", folder / "null");
+  write_file_atomically(folder / "null", "gone");
+  EXPECT_TRUE(std::filesystem::is_character_file(folder / "null"));
+}
+
 }  // namespace
 }  // namespace lockstep

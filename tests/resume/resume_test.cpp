@@ -51,13 +51,52 @@ TEST_P(Resume, AfterStopsAnywhereOnAnyDevices) {
 
 INSTANTIATE_TEST_SUITE_P(Draws, Resume, testing::Range(0, 8));
 
+/// Trains to the end, from wherever the run in `folder` stands.
+void expect_unbroken(const TemporaryFolder& folder, const LogSink& sink = nullptr) {
+  Model model = make_model();
+  FitArguments arguments = make_arguments(folder.path());
+  arguments.sink = sink;
+  const History history = model.fit(make_data(150, 1), arguments);
+  EXPECT_EQ(outcome(model, history, folder.path()), unbroken());
+}
+
 TEST(ResumedRun, ThatIsCompleteDoesNoMoreSteps) {
   const TemporaryFolder folder;
-  for (int time = 0; time < 2; ++time) {
-    Model model = make_model();
-    const History history = model.fit(make_data(150, 1), make_arguments(folder.path()));
-    EXPECT_EQ(outcome(model, history, folder.path()), unbroken());
-  }
+  for (int time = 0; time < 2; ++time) expect_unbroken(folder);
+}
+
+TEST(ResumedRun, ACheckpointThatCannotBeWrittenLosesNoTraining) {
+  const TemporaryFolder folder;
+  FitArguments arguments = make_arguments(folder.path());
+  arguments.epochs = 2;
+  arguments.sink = [](std::string_view) {};
+  // A file stands where the folder of checkpoints was.
+  arguments.callbacks = {
+      LambdaCallback({.on_epoch_end = [&](TrainingControl&, int64_t epoch, Logs&) {
+        if (epoch == 0) return;
+        std::filesystem::rename(folder / "run/checkpoints", folder / "run/moved");
+        write_file_atomically(folder / "run/checkpoints", "");
+      }})};
+  Model model = make_model();
+  const History history = model.fit(make_data(150, 1), arguments);
+  EXPECT_EQ(history.step_losses.size(), 10u);
+  EXPECT_NE(history.unwritten_checkpoint.find("run/checkpoints"), std::string::npos)
+      << history.unwritten_checkpoint;
+}
+
+TEST(ResumedRun, AnotherLayerIsNamedWithBothSettings) {
+  const TemporaryFolder folder;
+  const auto fit = [&](double rate) {
+    const Tensor x = Input({4}, {.name = "in"});
+    const Tensor h = Dropout({.rate = rate, .name = "drop"})(x);
+    Model model(x, Dense({.units = 3, .activation = "softmax", .name = "out"})(h), "net");
+    model.compile({.optimizer = Adam(), .loss = {"sparse_categorical_crossentropy"}});
+    model.fit(class_data(8), {.verbose = 0, .run = folder / "run", .resume = true});
+  };
+  fit(0.25);
+  expect_error(ErrorCode::kInvalidArgument,
+               "model.config.layers.drop.config.rate of this run is 0.25: it cannot go on with 0.5",
+               [&] { fit(0.5); });
 }
 
 TEST(ResumedRun, MayHaveMoreEpochs) {
@@ -67,9 +106,7 @@ TEST(ResumedRun, MayHaveMoreEpochs) {
   Model first = make_model();
   first.fit(make_data(150, 1), arguments);
   // EarlyStopping put back its best weights at the end; the run goes on from its checkpoint.
-  Model model = make_model();
-  const History history = model.fit(make_data(150, 1), make_arguments(folder.path()));
-  EXPECT_EQ(outcome(model, history, folder.path()), unbroken());
+  expect_unbroken(folder);
 }
 
 TEST(ResumedRun, PassesOverDamagedCheckpointsAndNamesThem) {
@@ -85,11 +122,7 @@ TEST(ResumedRun, PassesOverDamagedCheckpointsAndNamesThem) {
   bytes[bytes.size() / 2] ^= 1;
   write_file_atomically(checkpoints.back() / "model.keras", bytes);
   std::vector<std::string> lines;
-  arguments = make_arguments(folder.path());
-  arguments.sink = [&](std::string_view line) { lines.emplace_back(line); };
-  Model model = make_model();
-  const History history = model.fit(make_data(150, 1), arguments);
-  EXPECT_EQ(outcome(model, history, folder.path()), unbroken());
+  expect_unbroken(folder, [&](std::string_view line) { lines.emplace_back(line); });
   ASSERT_FALSE(lines.empty());
   EXPECT_NE(lines[0].find("damaged"), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find(checkpoints.back().filename().string()), std::string::npos) << lines[0];
@@ -122,7 +155,8 @@ TEST(ResumedRun, OtherArgumentsAreRefusedNamingBoth) {
   expect_error(ErrorCode::kInvalidArgument, "data_digest",
                [&] { same.fit(make_data(150, 9), make_arguments(folder.path())); });
   Model other = classifier();
-  expect_error(ErrorCode::kInvalidArgument, "model.config.name of this run is \"net\": it cannot go on with \"classifier\"",
+  expect_error(ErrorCode::kInvalidArgument,
+               "model.config.name of this run is \"net\": it cannot go on with \"classifier\"",
                [&] { other.fit(class_data(150), make_arguments(folder.path())); });
 }
 
