@@ -39,7 +39,8 @@ class Executable {
   const std::vector<TensorType>& input_types() const { return input_types_; }
   const std::vector<TensorType>& output_types() const { return output_types_; }
 
-  virtual std::unique_ptr<ExecutionContext> create_context() const = 0;
+  /// For device `device` of the team; a kind whose devices share memory may not care.
+  virtual std::unique_ptr<ExecutionContext> create_context(int device) const = 0;
 
   /// What depends on kWeight parameters alone is done once whenever weights changed, before `run`,
   /// in independent tasks that different threads may take. Results are kept in the executable and
@@ -79,7 +80,7 @@ struct CompileOptions {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view kind() const = 0;  // "cpu", "reference"
+  virtual std::string_view kind() const = 0;  // "cpu", "reference", "cuda", ...
   virtual std::unique_ptr<Executable> compile(const Graph& graph,
                                               const CompileOptions& options) const = 0;
   /// Prepares the calling thread to run as a device: flush-to-zero, thread count 1.

@@ -6,13 +6,14 @@
 #include <charconv>
 
 #include "lockstep/backend/onednn/onednn_backend.h"
+#include "lockstep/backend/pjrt/discovery.h"
+#include "lockstep/backend/pjrt/pjrt_backend.h"
 #include "lockstep/backend/reference/reference_backend.h"
 
 namespace lockstep {
 namespace {
 
 constexpr int kMostDevices = 1024;
-constexpr std::string_view kLater[] = {"cuda", "rocm", "tpu", "xla_cpu", "sycl"};
 
 int parse_number(std::string_view text, const std::string& whole) {
   int value = 0;
@@ -66,20 +67,28 @@ void check_cores(const std::vector<int>& indices, const std::string& whole) {
 
 }  // namespace
 
+bool is_host_kind(std::string_view kind) {
+  return kind == "cpu" || kind == "reference";
+}
+
 DeviceSpec parse_devices(const std::string& text) {
   const size_t colon = text.find(':');
   DeviceSpec spec{text.substr(0, colon), 1, {}};
-  for (const std::string_view kind : kLater)
-    if (spec.kind == kind)
-      unsupported("devices", "{} devices are not supported yet: use cpu", kind);
-  if (spec.kind != "cpu" && spec.kind != "reference")
-    invalid_argument("devices", "a device is cpu, cpu:N, cpu:0-3 or reference:N: \"{}\"", text);
+  if (!is_host_kind(spec.kind) && pjrt::find_plugin_kind(spec.kind) == nullptr)
+    invalid_argument("devices",
+                     "a device is cpu, cpu:N, cpu:0-3, cuda, cuda:0, cuda:0-3, rocm, sycl, tpu, "
+                     "xla_cpu:N or reference:N: \"{}\"",
+                     text);
+  const bool is_hardware = !is_host_kind(spec.kind) && spec.kind != "xla_cpu";
   if (colon == std::string::npos) {
-    if (spec.kind == "cpu") spec.count = static_cast<int>(affinity_cores().size());
+    if (spec.kind == "cpu" || spec.kind == "xla_cpu")
+      spec.count = static_cast<int>(affinity_cores().size());
+    else if (is_hardware)
+      spec.count = count_pjrt_devices(spec.kind);
     return spec;
   }
   const std::string rest = text.substr(colon + 1);
-  if (rest.find_first_of(",-") == std::string::npos) {
+  if (rest.find_first_of(",-") == std::string::npos && !is_hardware) {
     spec.count = parse_number(rest, text);
     if (spec.count == 0)
       invalid_argument("devices", "{} asks for no device. {}:1 is one device", text, spec.kind);
@@ -91,15 +100,21 @@ DeviceSpec parse_devices(const std::string& text) {
   return spec;
 }
 
-std::unique_ptr<Backend> make_backend(std::string_view kind) {
-  if (kind == "cpu") return make_onednn_backend();
-  LOCKSTEP_CHECK(kind == "reference");
-  return make_reference_backend();
+std::unique_ptr<Backend> make_backend(const DeviceSpec& spec) {
+  if (spec.kind == "cpu") return make_onednn_backend();
+  if (spec.kind == "reference") return make_reference_backend();
+  return make_pjrt_backend(spec.kind, spec.count, spec.indices);
 }
 
 std::vector<DeviceKind> device_kinds() {
-  return {{"cpu", make_onednn_backend()->version(), static_cast<int>(affinity_cores().size())},
-          {"reference", "the meaning of every op as plain loops, for tests", 1}};
+  std::vector<DeviceKind> kinds = {
+      {"cpu", make_onednn_backend()->version(), static_cast<int>(affinity_cores().size())},
+      {"reference", "the meaning of every op as plain loops, for tests", 1}};
+  for (const pjrt::PluginKind& kind : pjrt::plugin_kinds()) {
+    const PjrtKindReport report = report_pjrt_kind(kind.kind);
+    kinds.push_back({std::string(kind.kind), report.description, report.count});
+  }
+  return kinds;
 }
 
 }  // namespace lockstep

@@ -10,25 +10,30 @@
 
 namespace lockstep {
 
-/// KIND, KIND:N, or KIND with indices (a comma or a dash: cpu:0-3, cpu:0,2). One kind a run.
+/// KIND, KIND:N, or KIND with indices (a comma or a dash: cpu:0-3, cuda:0,2). One kind a run. For
+/// kinds of hardware a number alone is an index: cuda:1.
 struct DeviceSpec {
   std::string kind;
   int count = 1;
-  std::vector<int> indices;  // of cores; empty: any
+  std::vector<int> indices;  // of cores or of the plugin's devices; empty: any
 };
 
-/// `cpu` alone is one device a core of the process's affinity mask. Throws InvalidArgument for what
-/// is no device string (cpu:0 with a hint), Unsupported for kinds without a backend here.
+/// KIND alone is all of it: `cpu` one device a core of the process's affinity mask, `cuda` every
+/// GPU of the plugin. Throws InvalidArgument for what is no device string (cpu:0 with a hint),
+/// NotFound for cores, plugins and GPUs that are not here.
 DeviceSpec parse_devices(const std::string& text);
 
-/// Every kind of device that exists here, with its number and a description for `lockstep devices`.
+/// Every kind of device, with the number that exists here and a description for `lockstep devices`.
 struct DeviceKind {
   std::string kind, description;
   int count = 0;
 };
 std::vector<DeviceKind> device_kinds();
 
-std::unique_ptr<Backend> make_backend(std::string_view kind);
+/// Does the backend of this kind compute in host memory, as `cpu` does?
+bool is_host_kind(std::string_view kind);
+
+std::unique_ptr<Backend> make_backend(const DeviceSpec& spec);
 
 /// Cores of the process's affinity mask.
 std::vector<int> affinity_cores();

@@ -133,7 +133,7 @@ TowerRunner::Cut& TowerRunner::cut(int64_t rows) {
 
 ExecutionContext& TowerRunner::context(int device, const Executable& executable) {
   auto& context = devices_[device]->contexts[&executable];
-  if (!context) context = executable.create_context();
+  if (!context) context = executable.create_context(device);
   return *context;
 }
 

@@ -28,7 +28,7 @@ struct DeviceScratch {
            std::span<float* const> more_inputs, std::initializer_list<float*> targets,
            std::span<float* const> more_targets) {
     auto& context = contexts[&executable];
-    if (!context) context = executable.create_context();
+    if (!context) context = executable.create_context(0);
     in.assign(inputs);
     in.insert(in.end(), more_inputs.begin(), more_inputs.end());
     out.clear();

@@ -119,9 +119,11 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
     invalid_argument("tower_size", "must be >= 1, or 0 for auto: {}", options_.tower_size);
   if (compile != nullptr) compile_ = *compile;
   const DeviceSpec spec = parse_devices(options_.devices);
-  backend_ = make_backend(spec.kind);
-  penalties_ = std::make_unique<WeightPenalties>(*backend_);
-  team_ = std::make_unique<DeviceTeam>(*backend_, spec.count, spec.indices);
+  backend_ = make_backend(spec);
+  if (!is_host_kind(spec.kind)) host_backend_ = make_backend({.kind = "cpu"});
+  penalties_ = std::make_unique<WeightPenalties>(host_backend());
+  const std::vector<int> cores = is_host_kind(spec.kind) ? spec.indices : std::vector<int>();
+  team_ = std::make_unique<DeviceTeam>(*backend_, spec.count, cores);
 }
 
 Trainer::~Trainer() = default;
@@ -172,7 +174,7 @@ void Trainer::bind(StepKind kind, const DataBinding& binding) {
       if (trainable_[i]->regularizer) layout.has_gradient[i] = true;
     if (update_) pending_state_ = optimizer_state();
     update_.reset();
-    auto update = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout,
+    auto update = std::make_unique<UpdateProgram>(host_backend(), team_->size(), layout,
                                                   compile_->optimizer, variables_);
     if (pending_state_) update->load(pending_state_->variables);
     pending_state_.reset();

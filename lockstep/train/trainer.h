@@ -107,6 +107,8 @@ class Trainer {
   struct Program;  // one step kind: data binding, layout, runner
   TowerGraphSpec graph_spec(StepKind kind, const DataBinding& binding) const;
   Program& program(StepKind kind);
+  /// What computes in host memory, where sums arrive and weights are updated.
+  const Backend& host_backend() const { return host_backend_ ? *host_backend_ : *backend_; }
   int64_t choose_tower_size(const Program& program, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
   StepData prepare(Program& program, const Batch& batch);
@@ -121,6 +123,7 @@ class Trainer {
   std::optional<CompileConfig> compile_;
   TrainerOptions options_;
   std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> host_backend_;  // only where devices have a memory of their own
   std::unique_ptr<DeviceTeam> team_;
   VariableSpace variables_;
   std::vector<VariablePtr> trainable_;

@@ -20,7 +20,7 @@ float triple(float x) {
 
   const auto backend = ls::make_onednn_backend();
   const auto program = backend->compile(graph, {"triple"});
-  const auto context = program->create_context();
+  const auto context = program->create_context(0);
   float result = 0;
   const void* const inputs[] = {&x};
   void* const outputs[] = {&result};

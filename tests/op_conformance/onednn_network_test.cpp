@@ -56,7 +56,7 @@ struct Network {
 
 std::vector<HostTensor> run(const Executable& executable, const std::vector<HostTensor>& inputs,
                             int repeats = 1) {
-  const auto context = executable.create_context();
+  const auto context = executable.create_context(0);
   std::vector<const void*> from;
   for (const HostTensor& input : inputs) from.push_back(input.bytes());
   std::vector<HostTensor> results;

@@ -2,10 +2,8 @@
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
+#include "lockstep/backend/denormals.h"
 #include "lockstep/backend/onednn/lowering.h"
 #include "lockstep/backend/onednn/pointwise_kernels.h"
 #include "lockstep/base/log.h"
@@ -44,7 +42,7 @@ class OnednnExecutable : public Executable {
     }
   }
 
-  std::unique_ptr<ExecutionContext> create_context() const override {
+  std::unique_ptr<ExecutionContext> create_context(int) const override {
     return std::make_unique<OnednnContext>(plan_);
   }
 
@@ -131,9 +129,7 @@ class OnednnBackend : public Backend {
 
   void enter_device_thread() const override {
     omp_set_num_threads(1);
-#if defined(__SSE__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush-to-zero and denormals-are-zero
-#endif
+    flush_denormals();
   }
 
   std::string version() const override {

@@ -29,7 +29,7 @@ class ReferenceExecutable : public Executable {
     for (int result : graph_->results()) output_types_.push_back(graph_->type(result));
   }
 
-  std::unique_ptr<ExecutionContext> create_context() const override {
+  std::unique_ptr<ExecutionContext> create_context(int) const override {
     return std::make_unique<ReferenceContext>();
   }
 

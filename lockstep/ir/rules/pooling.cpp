@@ -122,6 +122,40 @@ void max_gradient_eval(Inputs in, const Attrs& attrs, Outputs out) {
   });
 }
 
+/// For each place of a window in turn: what x has there, compared with the largest; the first equal
+/// one takes dy. Pads with NaN, which equals nothing.
+std::vector<Value> max_gradient_decompose(Builder& b, const Attrs& attrs,
+                                          std::span<const Value> in) {
+  const PoolAttrs& a = pool(attrs);
+  const Value x = in[0], y = in[1], dy = in[2];
+  const Shape &xs = x.shape(), &ys = y.shape();
+  const auto over_images = [](int64_t h, int64_t w) { return Dims{0, h, w, 0}; };
+  const auto covered = [&](size_t i) {
+    return (ys[static_cast<int>(i) + 1] - 1) * a.strides[i] + a.window[i];
+  };
+  const int64_t height = covered(0), width = covered(1);
+  const Dims none(4, 0), interior = over_images(a.strides[0] - 1, a.strides[1] - 1);
+  const Value zero = b.constant(0.0, x.dtype());
+  const Value covered_x = b.pad(
+      x, b.constant(static_cast<double>(kNan), x.dtype()), over_images(a.pad_low[0], a.pad_low[1]),
+      over_images(height - xs[1] - a.pad_low[0], width - xs[2] - a.pad_low[1]), none);
+  Value taken, sum;
+  for (int64_t h = 0; h < a.window[0]; ++h)
+    for (int64_t w = 0; w < a.window[1]; ++w) {
+      const int64_t bottom = height - a.window[0] + h + 1, right = width - a.window[1] + w + 1;
+      const Value here = b.slice(covered_x, over_images(h, w), {xs[0], bottom, right, xs[3]},
+                                 {1, a.strides[0], a.strides[1], 1});
+      const Value equal = b.compare(here, y, CompareDirection::kEq);
+      const Value first = taken.valid() ? b.logical_and(equal, b.logical_not(taken)) : equal;
+      taken = taken.valid() ? b.logical_or(taken, equal) : equal;
+      const Value share = b.pad(b.select(first, dy, b.like(dy, 0.0)), zero, over_images(h, w),
+                                over_images(height - bottom, width - right), interior);
+      sum = sum.valid() ? b.add(sum, share) : share;
+    }
+  return {b.pad(sum, zero, over_images(-a.pad_low[0], -a.pad_low[1]),
+                over_images(xs[1] + a.pad_low[0] - height, xs[2] + a.pad_low[1] - width), none)};
+}
+
 void avg_eval(Inputs in, const Attrs& attrs, Outputs out) {
   const Shape &xs = in[0]->shape(), &ys = out[0].shape();
   dispatch_float(in[0]->dtype(), [&]<class T>() {
@@ -249,7 +283,8 @@ DEFINE_RULES(MaxPool2d,
 DEFINE_RULES(MaxPool2dGradient, {.infer = max_gradient_infer,
                                  .vjp = nullptr,
                                  .eval = max_gradient_eval,
-                                 .samples = max_gradient_samples})
+                                 .samples = max_gradient_samples,
+                                 .decompose = max_gradient_decompose})
 DEFINE_RULES(AvgPool2d,
              {.infer = avg_infer, .vjp = avg_vjp, .eval = avg_eval, .samples = pool_samples})
 DEFINE_RULES(AvgPool2dGradient, {.infer = avg_gradient_infer,

@@ -1,0 +1,220 @@
+#include "lockstep/backend/pjrt/pjrt_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "lockstep/backend/denormals.h"
+#include "lockstep/backend/pjrt/client.h"
+#include "lockstep/backend/pjrt/discovery.h"
+#include "lockstep/backend/stablehlo/emit.h"
+#include "lockstep/passes/pass.h"
+
+namespace lockstep {
+namespace {
+
+using namespace pjrt;
+
+/// Settings of a kind: how its client is opened and how programs are compiled for it.
+struct KindSettings {
+  std::vector<ClientOption> client;
+  std::vector<Flag> flags;
+};
+
+KindSettings settings_of(std::string_view kind, int count) {
+  if (kind == "xla_cpu")
+    // Programs run on the thread that asks for them, as a device's thread does.
+    return {{{"cpu_device_count", int64_t{count}}, {"asynchronous", false}},
+            {{"xla_cpu_enable_fast_math", false}, {"xla_cpu_enable_fast_min_max", false}}};
+  if (kind == "cuda")
+    return {{{"platform_name", std::string("cuda")}, {"memory_fraction", 0.9}},
+            {{"xla_gpu_deterministic_ops", true}, {"xla_allow_excess_precision", false}}};
+  if (kind == "rocm")
+    return {{{"platform_name", std::string("rocm")}, {"memory_fraction", 0.9}},
+            {{"xla_gpu_deterministic_ops", true}, {"xla_allow_excess_precision", false}}};
+  return {};
+}
+
+std::shared_ptr<Plugin> load_plugin(const PluginKind& kind) {
+  const PluginSearch search = find_plugin(kind);
+  if (search.path.empty())
+    fail(ErrorCode::kNotFound, "devices", "{} devices ({}) need a PJRT plugin: none in {}. {}",
+         kind.kind, kind.hardware, fmt::join(search.looked, ", "), kind.pip_install);
+  // What plugins log of their start is for those who ask for it.
+  if (verbose_level() == 0) setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
+  // XLA's thread pool on the CPU takes its size from here when it is loaded, and splits work by it.
+  // A constant, so that bits do not depend on the machine's cores.
+  if (kind.kind == "xla_cpu") setenv("PJRT_NPROC", "1", 0);
+  return Plugin::load(search.path);
+}
+
+/// One client a kind and number of devices for all who use it at the same time: a second one would
+/// ask for the devices' memory again.
+std::shared_ptr<Client> shared_client(const PluginKind& kind, int count) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, int>, std::weak_ptr<Client>> clients;
+  std::lock_guard lock(mutex);
+  std::weak_ptr<Client>& known =
+      clients[{std::string(kind.kind), kind.kind == "xla_cpu" ? count : 0}];
+  std::shared_ptr<Client> client = known.lock();
+  if (client == nullptr) {
+    const std::shared_ptr<Plugin> plugin = load_plugin(kind);
+    try {
+      client = Client::create(plugin, settings_of(kind.kind, count).client);
+    } catch (const Error& error) {
+      // A plugin without its hardware, or with hardware that others hold.
+      fail(error.code() == ErrorCode::kOutOfMemory ? error.code() : ErrorCode::kNotFound, "devices",
+           "no {} device can be opened: {}", kind.kind, error.what());
+    }
+    known = client;
+  }
+  return client;
+}
+
+class PjrtContext : public ExecutionContext {
+ public:
+  explicit PjrtContext(int device) : device(device) {}
+  size_t size_bytes() const override { return 0; }  // the plugin's memory, not ours
+
+  int device;  // of the team
+  std::vector<Buffer> inputs;
+  std::vector<abi::Buffer*> arguments;
+};
+
+class PjrtExecutable : public Executable {
+ public:
+  PjrtExecutable(std::shared_ptr<Client> client, const std::vector<int>& devices,
+                 const Graph& graph, const std::string& name, const std::vector<Flag>& flags)
+      : client_(std::move(client)), devices_(devices), name_(name) {
+    for (size_t i = 0; i < graph.parameters().size(); ++i) {
+      input_types_.push_back(graph.type(graph.parameters()[i]));
+      const bool is_weight = graph.parameter(static_cast<int>(i)).role == ParameterRole::kWeight;
+      if (is_weight) weights_.push_back(i);
+    }
+    for (int result : graph.results()) output_types_.push_back(graph.type(result));
+    resident_.resize(devices_.size());
+    text_ = emit_stablehlo(graph, {.name = name, .donations = {}});
+    program_ = client_->compile(text_, {.replicas = 1, .is_portable = true, .flags = flags}, name);
+    LOCKSTEP_CHECK(program_->output_count() == output_types_.size());
+  }
+
+  std::unique_ptr<ExecutionContext> create_context(int device) const override {
+    return std::make_unique<PjrtContext>(device);
+  }
+
+  /// Weights are copied to each device once, whatever the number of towers.
+  int prologue_task_count() const override {
+    return weights_.empty() ? 0 : static_cast<int>(devices_.size());
+  }
+  void run_prologue_task(int task, ExecutionContext&,
+                         std::span<const void* const> inputs) override {
+    std::vector<Buffer>& resident = resident_[static_cast<size_t>(task)];
+    resident.resize(input_types_.size());
+    for (size_t i : weights_)
+      resident[i] =
+          client_->upload(inputs[i], input_types_[i], devices_[static_cast<size_t>(task)]);
+  }
+
+  void run(ExecutionContext& execution_context, std::span<const void* const> inputs,
+           std::span<void* const> outputs) const override {
+    auto& context = static_cast<PjrtContext&>(execution_context);
+    const auto team_device = static_cast<size_t>(context.device);
+    const int device = devices_[team_device];
+    const std::vector<Buffer>& resident = resident_[team_device];
+    context.inputs.clear();
+    context.arguments.clear();
+    for (size_t i = 0; i < input_types_.size(); ++i) {
+      if (i < resident.size() && resident[i].valid()) {
+        context.arguments.push_back(resident[i].get());
+        continue;
+      }
+      context.inputs.push_back(client_->borrow(inputs[i], input_types_[i], device));
+      context.arguments.push_back(context.inputs.back().get());
+    }
+    const std::vector<Buffer> results = program_->run(device, context.arguments);
+    std::vector<Event> downloads;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (output_types_[i].size() > 0)
+        downloads.push_back(results[i].download(outputs[i], output_types_[i].size_bytes()));
+    for (Event& download : downloads) download.wait(name_);
+    context.inputs.clear();
+  }
+
+  std::string describe() const override { return text_; }
+
+ private:
+  std::shared_ptr<Client> client_;
+  std::vector<int> devices_;
+  std::string name_, text_;
+  std::vector<size_t> weights_;                // positions of kWeight inputs
+  std::vector<std::vector<Buffer>> resident_;  // of each device of the team, by input position
+  std::unique_ptr<LoadedProgram> program_;
+};
+
+class PjrtBackend : public Backend {
+ public:
+  PjrtBackend(const PluginKind& kind, int count, std::vector<int> indices)
+      : kind_(kind.kind), devices_(std::move(indices)) {
+    if (devices_.empty())
+      for (int index = 0; index < count; ++index) devices_.push_back(index);
+    const int needed = *std::max_element(devices_.begin(), devices_.end()) + 1;
+    client_ = shared_client(kind, needed);
+    flags_ = settings_of(kind_, needed).flags;
+    if (needed > client_->device_count())
+      fail(ErrorCode::kNotFound, "devices", "{}:{} does not exist: there are {} ({})", kind_,
+           needed - 1, client_->device_count(), client_->plugin().path());
+  }
+
+  std::string_view kind() const override { return kind_; }
+
+  std::unique_ptr<Executable> compile(const Graph& graph,
+                                      const CompileOptions& options) const override {
+    return std::make_unique<PjrtExecutable>(client_, devices_, *simplify(graph), options.name,
+                                            flags_);
+  }
+  void enter_device_thread() const override { flush_denormals(); }
+  std::string version() const override {
+    return fmt::format("{}, {}, {}", client_->platform(), client_->device_kind(devices_[0]),
+                       client_->plugin().description());
+  }
+
+ private:
+  std::string kind_;
+  std::vector<int> devices_;  // the client's, of each device of the team
+  std::shared_ptr<Client> client_;
+  std::vector<Flag> flags_;
+};
+
+const PluginKind& known_kind(std::string_view kind) {
+  const PluginKind* known = find_plugin_kind(kind);
+  LOCKSTEP_CHECK(known != nullptr);
+  return *known;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_pjrt_backend(std::string_view kind, int count,
+                                           const std::vector<int>& indices) {
+  return std::make_unique<PjrtBackend>(known_kind(kind), count, indices);
+}
+
+int count_pjrt_devices(std::string_view kind) {
+  return shared_client(known_kind(kind), 1)->device_count();
+}
+
+PjrtKindReport report_pjrt_kind(std::string_view kind) {
+  const PluginKind& known = known_kind(kind);
+  try {
+    const PluginSearch search = find_plugin(known);
+    if (search.path.empty())
+      return {0, fmt::format("{}: no plugin in {}. {}", known.hardware,
+                             fmt::join(search.looked, ", "), known.pip_install)};
+    const std::shared_ptr<Client> client = shared_client(known, 1);
+    return {client->device_count(), fmt::format("{}; {}", client->device_kind(0), search.path)};
+  } catch (const Error& error) {
+    return {0, fmt::format("{}: {}", known.hardware, error.what())};
+  }
+}
+
+}  // namespace lockstep

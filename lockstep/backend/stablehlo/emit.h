@@ -1,0 +1,23 @@
+// A graph as StableHLO text, the language that every PJRT plugin compiles.
+// Spec: https://github.com/openxla/stablehlo/blob/main/docs/spec.md
+#pragma once
+
+#include <string>
+
+#include "lockstep/ir/graph.h"
+
+namespace lockstep {
+
+struct EmitOptions {
+  std::string name =
+      "program";  // of the module; letters, digits and '_' stay, the rest becomes '_'
+  /// Inputs whose memory a result takes over: {input position, result position}, types equal.
+  std::vector<std::pair<int, int>> donations;
+};
+
+/// One module with one function @main: a parameter an input, a result a graph result, in order.
+/// float32 contractions ask for precision HIGHEST. Throws Unsupported naming an op that has no
+/// place in a device program (tower_sum).
+std::string emit_stablehlo(const Graph& graph, const EmitOptions& options = {});
+
+}  // namespace lockstep
