@@ -1,6 +1,7 @@
 // The door to a kind of device: compile a graph once, run it many times on any device of the kind.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -77,6 +78,53 @@ struct CompileOptions {
   std::string name;  // for messages and traces
 };
 
+/// A dense row-major tensor in the memory of one device, shared by all who may still read it.
+class DeviceTensor {
+ public:
+  virtual ~DeviceTensor() = default;
+};
+using DeviceTensorPtr = std::shared_ptr<DeviceTensor>;
+
+/// A program whose inputs and results stay in a device's memory.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  /// Queues the program behind what `device` of the team was given before and returns at once:
+  /// results may be handed on, they are ready later. Inputs lie on that device; those that the
+  /// program was compiled to donate are gone. Safe from several threads.
+  virtual std::vector<DeviceTensorPtr> enqueue(int device,
+                                               std::span<const DeviceTensorPtr> inputs) const = 0;
+  virtual std::string describe() const = 0;
+};
+
+/// A result that takes over an input's memory, types equal.
+struct Donation {
+  int input = 0, result = 0;
+};
+
+/// The memory of devices that do not compute in the host's. Devices are numbered as in the team.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  virtual std::unique_ptr<DeviceProgram> compile_resident(
+      const Graph& graph, const CompileOptions& options, std::vector<Donation> donations) const = 0;
+  /// Copies from dense row-major host memory before it returns.
+  virtual DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const = 0;
+  /// A copy on another device; queued.
+  virtual DeviceTensorPtr copy(const DeviceTensorPtr& tensor, int device) const = 0;
+
+  /// Returns when the tensor is ready.
+  virtual void wait(const DeviceTensorPtr& tensor) const = 0;
+
+  struct Download {
+    DeviceTensorPtr tensor;
+    void* to = nullptr;
+    size_t size_bytes = 0;
+  };
+  /// Copies to host memory and waits for all of it: so for everything these tensors depend on.
+  virtual void download(std::span<const Download> downloads) const = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -85,6 +133,11 @@ class Backend {
                                               const CompileOptions& options) const = 0;
   /// Prepares the calling thread to run as a device: flush-to-zero, thread count 1.
   virtual void enter_device_thread() const = 0;
+  /// Keeps programs compiled from now on in a folder, and takes them from there the next time.
+  /// Kinds whose compiler always makes the same of a graph need not.
+  virtual void keep_programs(const std::filesystem::path& folder) { (void)folder; }
+  /// Null for kinds that compute in host memory.
+  virtual const DeviceMemory* device_memory() const { return nullptr; }
   /// Vendor, version and instruction set, for the numerics signature.
   virtual std::string version() const = 0;
 };

@@ -81,10 +81,8 @@ DeviceSpec parse_devices(const std::string& text) {
                      text);
   const bool is_hardware = !is_host_kind(spec.kind) && spec.kind != "xla_cpu";
   if (colon == std::string::npos) {
-    if (spec.kind == "cpu" || spec.kind == "xla_cpu")
-      spec.count = static_cast<int>(affinity_cores().size());
-    else if (is_hardware)
-      spec.count = count_pjrt_devices(spec.kind);
+    if (spec.kind == "cpu") spec.count = static_cast<int>(affinity_cores().size());
+    if (!is_host_kind(spec.kind)) spec.count = count_pjrt_devices(spec.kind);
     return spec;
   }
   const std::string rest = text.substr(colon + 1);

@@ -37,7 +37,9 @@ struct TowerOutput {
 };
 
 struct SegmentPlan {
-  std::shared_ptr<Executable> executable;
+  std::shared_ptr<Executable> executable;         // in host memory, or
+  std::shared_ptr<DeviceProgram> device_program;  // in the devices' own
+  std::vector<TensorType> input_types;
   std::vector<TowerInput> inputs;
   std::vector<TowerOutput> outputs;
 };
@@ -65,12 +67,35 @@ class ShardedUpdate {
   virtual void run_phase(int phase, int device, float* sums) = 0;
 };
 
+/// A run of a variable's gradient that one device reduces and updates. Where pieces are cut does
+/// not depend on the number of devices; which device owns one does.
+struct SumPiece {
+  int64_t offset = 0, size = 0;  // elements of the sums
+  int owner = 0;
+};
+
+class ResidentVariables;
+
+/// The update of devices with a memory of their own, in phases as ShardedUpdate.
+class ResidentPhases {
+ public:
+  virtual ~ResidentPhases() = default;
+  virtual int phase_count() const = 0;
+  /// `pieces`: tree sums of the pieces that `device` owns, in order; `tail`: the sums behind the
+  /// gradients, on device 0 only, null elsewhere.
+  virtual void run_phase(int phase, int device, std::span<const DeviceTensorPtr> pieces,
+                         const DeviceTensorPtr& tail) = 0;
+};
+
 /// One kind of step (train, evaluate, predict, denominators): a program per tower shape, shared
 /// sums.
 struct StepPlan {
   std::vector<std::shared_ptr<TowerProgram>> programs;  // of different rows
   int64_t sums_size = 0;                                // f32 elements; 0 when nothing is summed
   std::vector<Shard> shards;                            // one a device
+  // Where devices have a memory of their own: the gradients in pieces, and where they end.
+  std::vector<SumPiece> pieces;
+  int64_t gradients_size = 0;
   std::vector<size_t> column_row_bytes, output_row_bytes;
 
   const TowerProgram* find(int64_t rows) const {
@@ -86,9 +111,11 @@ struct StepData {
   std::span<const void* const> columns;  // batch columns, [rows, ...] each
   std::span<void* const> row_outputs;    // [rows, ...] each
   const std::byte* scalars = nullptr;
-  const float* variables = nullptr;  // the variable space
-  bool variables_changed = true;     // since this plan last ran: prologues must run again
-  ShardedUpdate* update = nullptr;   // or null
+  const float* variables = nullptr;           // the variable space
+  bool variables_changed = true;              // since this plan last ran: prologues must run again
+  ShardedUpdate* update = nullptr;            // or null
+  ResidentVariables* resident = nullptr;      // the same variables in the devices' memory
+  ResidentPhases* resident_update = nullptr;  // or null
 };
 
 /// Seconds of the calling device, by phase; the bench's "time by phase".

@@ -13,24 +13,7 @@ int planned_buffers(int devices) {
   return devices + 2;
 }
 
-/// Adds to `*total` the seconds until the end of the scope.
-class Timed {
- public:
-  explicit Timed(double* total) : total_(total), start_(monotonic_seconds()) {}
-  ~Timed() { *total_ += monotonic_seconds() - start_; }
-
- private:
-  double* total_;
-  double start_;
-};
-
 }  // namespace
-
-PhaseTimes& PhaseTimes::operator+=(const PhaseTimes& o) {
-  prologue += o.prologue, towers += o.towers, fold += o.fold;
-  wait += o.wait, reduce += o.reduce, update += o.update;
-  return *this;
-}
 
 struct TowerRunner::Cut {
   std::vector<TowerRows> towers;
@@ -70,9 +53,7 @@ struct TowerRunner::Kept {
 };
 
 TowerRunner::TowerRunner(DeviceTeam& team, StepPlan plan, RunnerOptions options)
-    : team_(team),
-      plan_(std::move(plan)),
-      options_(std::move(options)),
+    : StepRunner(team, std::move(plan), std::move(options)),
       fold_(plan_.sums_size, plan_.sums_size > 0 ? planned_buffers(team.size()) : 0),
       kept_(std::make_unique<Kept>()) {
   for (int device = 0; device < team_.size(); ++device)
@@ -81,19 +62,6 @@ TowerRunner::TowerRunner(DeviceTeam& team, StepPlan plan, RunnerOptions options)
 }
 
 TowerRunner::~TowerRunner() = default;
-
-std::vector<int64_t> TowerRunner::tower_shapes(int64_t rows) const {
-  std::vector<int64_t> shapes;
-  for (const TowerRows& tower : cut_towers(rows, options_.tower_size))
-    if (std::find(shapes.begin(), shapes.end(), tower.rows) == shapes.end())
-      shapes.push_back(tower.rows);
-  return shapes;
-}
-
-void TowerRunner::add_program(std::shared_ptr<TowerProgram> program) {
-  LOCKSTEP_CHECK(!has_program(program->rows));
-  plan_.programs.push_back(std::move(program));
-}
 
 TowerRunner::Cut& TowerRunner::cut(int64_t rows) {
   std::unique_ptr<Cut>& cut = cuts_[rows];

@@ -1,4 +1,4 @@
-// Runs one kind of step on the devices of a team: towers, tree, shards, update.
+// Steps in host memory: towers, tree, shards, update.
 #pragma once
 
 #include <atomic>
@@ -7,51 +7,28 @@
 #include <memory>
 #include <vector>
 
-#include "lockstep/towers/device_team.h"
-#include "lockstep/towers/step_plan.h"
-#include "lockstep/towers/tower_plan.h"
+#include "lockstep/towers/step_runner.h"
 #include "lockstep/towers/tree_reduce.h"
 
 namespace lockstep {
 
-enum class Placement { kStatic, kDynamic };
-
-struct RunnerOptions {
-  int64_t tower_size = 32;
-  Placement placement = Placement::kStatic;
-  /// Called before each tower with (device, tower): tests slow a device down with it.
-  std::function<void(int, int)> before_tower;
-};
-
-/// Results have the same bits whatever the team's size and the placement. Not thread-safe; one
-/// step at a time. After the second step of a shape nothing is allocated.
-class TowerRunner {
+/// After the second step of a shape nothing is allocated.
+class TowerRunner : public StepRunner {
  public:
   TowerRunner(DeviceTeam& team, StepPlan plan, RunnerOptions options);
-  ~TowerRunner();
+  ~TowerRunner() override;
 
-  /// Runs a step. `plan.programs` must hold a program for every tower shape of `data.rows`
-  /// (see tower_shapes). Rethrows the first device's error.
-  void run(const StepData& data);
-
-  /// Tower shapes (rows, each once) that a batch of `rows` is cut into.
-  std::vector<int64_t> tower_shapes(int64_t rows) const;
-  bool has_program(int64_t rows) const { return plan_.find(rows) != nullptr; }
-  void add_program(std::shared_ptr<TowerProgram> program);
+  void run(const StepData& data) override;
 
   /// Tree sums of the last step, plan.sums_size elements.
   float* sums() { return fold_.data(fold_.result()); }
-  const StepPlan& plan() const { return plan_; }
+  const float* sums_from(int64_t offset) override { return sums() + offset; }
+  std::vector<float> copy_sums() override { return {sums(), sums() + plan_.sums_size}; }
 
-  /// Runs a step in which every kernel is repeated (Executable::time_kernels) on all devices at
-  /// once: means over the towers of the first tower's shape. The step's results mean nothing.
-  std::vector<KernelTime> time_kernels(StepData data, int repeats);
-
-  /// Summed over devices and steps since the last reset.
-  PhaseTimes times() const;
-  void reset_times();
-  /// Working memory of all contexts, sum buffers and kept values.
-  size_t size_bytes() const;
+  std::vector<KernelTime> time_kernels(StepData data, int repeats) override;
+  PhaseTimes times() const override;
+  void reset_times() override;
+  size_t size_bytes() const override;
 
  private:
   struct Cut;  // towers of one batch size, where they run and with which program
@@ -68,9 +45,6 @@ class TowerRunner {
   void reduce(int device);
   ExecutionContext& context(int device, const Executable& executable);
 
-  DeviceTeam& team_;
-  StepPlan plan_;
-  RunnerOptions options_;
   TreeFold fold_;
   std::map<int64_t, std::unique_ptr<Cut>> cuts_;
   std::vector<std::unique_ptr<DeviceState>> devices_;

@@ -64,7 +64,8 @@ void Fit::make_trainer() {
   if (is_resumed_ && tower_size == 0)
     tower_size = run_->state().at("arguments").at("tower_size").get<int64_t>();
   trainer_ = &model_.trainer_for({a_.devices, a_.batch_size, tower_size, a_.seed, a_.placement,
-                                  a_.global_batchnorm, a_.before_tower});
+                                  a_.global_batchnorm, a_.before_tower,
+                                  a_.run.empty() ? a_.run : a_.run / "programs"});
   trainer_->bind(StepKind::kTrain, bind_data(*train_, *model_.network()));
   if (validation_) trainer_->bind(StepKind::kTest, bind_data(*validation_, *model_.network()));
 }

@@ -35,6 +35,11 @@ void fill(const TensorType& type, double scale, uint64_t stream_seed, std::byte*
     values[i] = static_cast<float>((stream.uniform() * 2 - 1) * scale);
 }
 
+std::string describe(const SegmentPlan& segment) {
+  return segment.device_program ? segment.device_program->describe()
+                                : segment.executable->describe();
+}
+
 }  // namespace
 
 Json Trainer::numerics_signature() {
@@ -45,7 +50,7 @@ Json Trainer::numerics_signature() {
 
   std::string kernels;
   for (const auto& tower : train.runner->plan().programs)
-    for (const SegmentPlan& segment : tower->segments) kernels += segment.executable->describe();
+    for (const SegmentPlan& segment : tower->segments) kernels += describe(segment);
 
   Batch batch;
   batch.rows = rows;
@@ -69,10 +74,13 @@ Json Trainer::numerics_signature() {
   data.columns = batch.columns;
   data.scalars = scalars_.data();
   data.variables = reinterpret_cast<const float*>(weights.data());
+  fetch_variables();
+  data.resident = resident_.get();
   train.runner->run(data);
-  train.seen_version = 0;  // what was packed belongs to other weights
-  const std::string_view sums(reinterpret_cast<const char*>(train.runner->sums()),
-                              static_cast<size_t>(train.layout.sums_size) * sizeof(float));
+  train.seen_version = resident_version_ = 0;  // what was packed or copied belongs to other weights
+  const std::vector<float> values = train.runner->copy_sums();
+  const std::string_view sums(reinterpret_cast<const char*>(values.data()),
+                              values.size() * sizeof(float));
 
   return {{"backend", std::string(backend_->kind())},
           {"version", backend_->version()},

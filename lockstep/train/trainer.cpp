@@ -4,10 +4,15 @@
 #include <cstring>
 #include <future>
 
+#include "lockstep/base/activity.h"
 #include "lockstep/ir/flops.h"
 #include "lockstep/tensor/philox.h"
+#include "lockstep/towers/resident_runner.h"
+#include "lockstep/towers/tower_runner.h"
 #include "lockstep/train/compile_tower.h"
+#include "lockstep/train/resident_update.h"
 #include "lockstep/train/trainer_program.h"
+#include "lockstep/train/update_program.h"
 
 namespace lockstep {
 namespace {
@@ -53,7 +58,7 @@ void MetricTotals::reset() {
 
 void MetricTotals::add(double loss, std::span<const LossEntry> losses,
                        std::span<const double> output_losses, std::span<const MetricEntry> metrics,
-                       const float* sums, int64_t rows) {
+                       StepRunner& runner, int64_t rows) {
   weighted_loss_ += loss * static_cast<double>(rows);
   rows_ += static_cast<double>(rows);
   output_losses_.resize(losses.size());
@@ -63,7 +68,7 @@ void MetricTotals::add(double loss, std::span<const LossEntry> losses,
   for (const MetricEntry& metric : metrics)
     for (int i = 0; i < metric.sum_count; ++i, ++at) {
       if (sums_.size() <= at) sums_.push_back(0);
-      sums_[at] += static_cast<double>(sums[metric.first_sum + i]);
+      sums_[at] += static_cast<double>(*runner.sums_from(metric.first_sum + i));
     }
 }
 
@@ -120,10 +125,17 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
   if (compile != nullptr) compile_ = *compile;
   const DeviceSpec spec = parse_devices(options_.devices);
   backend_ = make_backend(spec);
+  if (!options_.program_folder.empty()) backend_->keep_programs(options_.program_folder);
   if (!is_host_kind(spec.kind)) host_backend_ = make_backend({.kind = "cpu"});
   penalties_ = std::make_unique<WeightPenalties>(host_backend());
   const std::vector<int> cores = is_host_kind(spec.kind) ? spec.indices : std::vector<int>();
   team_ = std::make_unique<DeviceTeam>(*backend_, spec.count, cores);
+  if (const DeviceMemory* memory = backend_->device_memory()) {
+    std::vector<ResidentVariables::Entry> entries;
+    for (const VariablePtr& variable : variables_.variables())
+      entries.push_back({variables_.offset(*variable), variable->shape});
+    resident_ = std::make_unique<ResidentVariables>(*memory, spec.count, std::move(entries));
+  }
 }
 
 Trainer::~Trainer() = default;
@@ -172,14 +184,7 @@ void Trainer::bind(StepKind kind, const DataBinding& binding) {
   if (kind == StepKind::kTrain) {
     for (size_t i = 0; i < trainable_.size(); ++i)
       if (trainable_[i]->regularizer) layout.has_gradient[i] = true;
-    if (update_) pending_state_ = optimizer_state();
-    update_.reset();
-    auto update = std::make_unique<UpdateProgram>(host_backend(), team_->size(), layout,
-                                                  compile_->optimizer, variables_);
-    if (pending_state_) update->load(pending_state_->variables);
-    pending_state_.reset();
-    update_ = std::move(update);
-    plan.shards = update_->shards();
+    make_update(layout, plan);
   } else {
     plan.shards = even_shards(layout.sums_size, team_->size());
   }
@@ -187,7 +192,6 @@ void Trainer::bind(StepKind kind, const DataBinding& binding) {
     plan.column_row_bytes.push_back(column.row_type.size_bytes());
   for (const TensorType& type : layout.output_row_types)
     plan.output_row_bytes.push_back(type.size_bytes());
-  RunnerOptions runner{tower_size_, options_.placement, options_.before_tower};
   const bool needs_denominators = std::any_of(
       layout.losses.begin(), layout.losses.end(),
       [](const LossEntry& loss) { return loss.denominator == DenominatorKind::kDataDependent; });
@@ -196,12 +200,60 @@ void Trainer::bind(StepKind kind, const DataBinding& binding) {
     denominators.sums_size = round_up_16(static_cast<int64_t>(layout.losses.size()));
     denominators.shards = even_shards(denominators.sums_size, team_->size());
     denominators.column_row_bytes = plan.column_row_bytes;
-    program->denominators = std::make_unique<TowerRunner>(*team_, std::move(denominators), runner);
+    program->denominators = make_runner(std::move(denominators));
   }
-  program->runner = std::make_unique<TowerRunner>(*team_, std::move(plan), runner);
+  program->runner = make_runner(std::move(plan));
   program->denominator_values.resize(layout.losses.size());
   program->output_losses.resize(layout.losses.size());
   bound = std::move(program);
+}
+
+/// A new update takes over the optimizer's state from the one before it, or from a file.
+void Trainer::make_update(const StepLayout& layout, StepPlan& plan) {
+  if (update_) pending_state_ = optimizer_state();
+  update_.reset();
+  sharded_update_ = nullptr;
+  resident_update_ = nullptr;
+  std::unique_ptr<Update> update;
+  if (const DeviceMemory* memory = backend_->device_memory()) {
+    auto resident = std::make_unique<ResidentUpdate>(*memory, team_->size(), layout,
+                                                     compile_->optimizer, variables_, *resident_);
+    plan.pieces = cut_pieces(layout, team_->size());
+    plan.gradients_size = layout.gradients_size;
+    resident_update_ = resident.get();
+    update = std::move(resident);
+  } else {
+    auto sharded = std::make_unique<UpdateProgram>(*backend_, team_->size(), layout,
+                                                   compile_->optimizer, variables_);
+    plan.shards = sharded->shards();
+    sharded_update_ = sharded.get();
+    update = std::move(sharded);
+  }
+  if (pending_state_) update->load(pending_state_->variables);
+  pending_state_.reset();
+  update_ = std::move(update);
+}
+
+std::unique_ptr<StepRunner> Trainer::make_runner(StepPlan plan) {
+  RunnerOptions options{tower_size_, options_.placement, options_.before_tower};
+  if (const DeviceMemory* memory = backend_->device_memory())
+    return std::make_unique<ResidentRunner>(*team_, *memory, std::move(plan), std::move(options));
+  return std::make_unique<TowerRunner>(*team_, std::move(plan), std::move(options));
+}
+
+std::shared_ptr<TowerProgram> Trainer::compile(const StepRunner& runner, TowerGraph tower,
+                                               int64_t rows, const char* name) {
+  if (const DeviceMemory* memory = backend_->device_memory())
+    return compile_resident_tower(*memory, std::move(tower), runner.plan(), rows, name);
+  return compile_tower(*backend_, tower, rows, name);
+}
+
+void Trainer::fetch_variables() {
+  if (!resident_is_newer_) return;
+  resident_->download(variables_.data());
+  resident_is_newer_ = false;
+  variables_.touch();  // for those who keep what they made of the weights
+  resident_version_ = variables_.version();
 }
 
 /// The size does not depend on which step comes first: for a compiled model the train step decides.
@@ -223,20 +275,20 @@ int64_t Trainer::choose_tower_size(const Program& program, const Graph& probe) c
 void Trainer::ensure_shapes(Program& program, int64_t rows) {
   auto& prepared = program.prepared;
   if (std::find(prepared.begin(), prepared.end(), rows) != prepared.end()) return;
-  std::vector<std::pair<TowerRunner*, std::future<std::shared_ptr<TowerProgram>>>> compiling;
+  std::vector<std::pair<StepRunner*, std::future<std::shared_ptr<TowerProgram>>>> compiling;
   for (int64_t shape : program.runner->tower_shapes(rows)) {
     if (program.runner->has_program(shape)) continue;
     compiling.emplace_back(
         program.runner.get(), std::async(std::launch::async, [&, shape] {
-          return compile_tower(*backend_,
-                               build_tower_graph(graph_spec(program.kind, program.binding), shape),
-                               shape, name_of(program.kind));
+          return compile(*program.runner,
+                         build_tower_graph(graph_spec(program.kind, program.binding), shape), shape,
+                         name_of(program.kind));
         }));
     if (program.denominators)
       compiling.emplace_back(program.denominators.get(), std::async(std::launch::async, [&, shape] {
-                               return compile_tower(*backend_,
-                                                    build_denominator_graph(program.layout, shape),
-                                                    shape, "denominators");
+                               return compile(*program.denominators,
+                                              build_denominator_graph(program.layout, shape), shape,
+                                              "denominators");
                              }));
   }
   for (auto& [runner, result] : compiling) runner->add_program(result.get());
@@ -275,6 +327,7 @@ void Trainer::compute_denominators(Program& program, const Batch& batch) {
     data.scalars = scalars_.data();
     data.variables = variables_.data();
     data.variables_changed = false;
+    data.resident = resident_.get();
     program.denominators->run(data);
   }
   size_t next = 0;
@@ -288,7 +341,8 @@ void Trainer::compute_denominators(Program& program, const Batch& batch) {
         program.denominator_values[k] = 1;
         break;
       case DenominatorKind::kDataDependent:
-        program.denominator_values[k] = program.denominators->sums()[next++];
+        program.denominator_values[k] =
+            *program.denominators->sums_from(static_cast<int64_t>(next++));
         break;
     }
   }
@@ -325,16 +379,22 @@ StepData Trainer::prepare(Program& program, const Batch& batch) {
   data.columns = batch.columns;
   data.scalars = scalars_.data();
   data.variables = variables_.data();
-  data.variables_changed = program.seen_version != variables_.version();
-  program.seen_version = variables_.version();
+  // Devices with a memory of their own share one copy among all kinds of steps.
+  uint64_t& seen = resident_ ? resident_version_ : program.seen_version;
+  data.variables_changed = seen != variables_.version();
+  data.resident = resident_.get();
+  seen = variables_.version();
   return data;
 }
 
 void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs,
-                  ShardedUpdate* update) {
+                  bool updates) {
   StepData data = prepare(program, batch);
   data.row_outputs = outputs;
-  data.update = update;
+  if (updates) {
+    data.update = sharded_update_;
+    data.resident_update = resident_update_;
+  }
   program.runner->run(data);
 }
 
@@ -347,17 +407,17 @@ std::vector<KernelTime> Trainer::time_kernels(const Batch& batch, int repeats) {
 /// sums.
 double Trainer::collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals) {
   const StepLayout& layout = program.layout;
-  const float* sums = program.runner->sums();
+  StepRunner& runner = *program.runner;
   double loss = penalty;
   for (size_t k = 0; k < layout.losses.size(); ++k) {
     const double d = program.denominator_values[k];
     program.output_losses[k] =
-        d == 0 ? 0 : static_cast<double>(sums[layout.losses[k].sum_offset]) / d;
+        d == 0 ? 0 : static_cast<double>(*runner.sums_from(layout.losses[k].sum_offset)) / d;
     loss += layout.losses[k].weight * program.output_losses[k];
   }
   for (int64_t offset : layout.penalty_offsets)
-    loss += static_cast<double>(sums[offset]) / static_cast<double>(batch.rows);
-  totals.add(loss, layout.losses, program.output_losses, layout.metrics, sums, batch.rows);
+    loss += static_cast<double>(*runner.sums_from(offset)) / static_cast<double>(batch.rows);
+  totals.add(loss, layout.losses, program.output_losses, layout.metrics, runner, batch.rows);
   return loss;
 }
 
@@ -365,20 +425,25 @@ double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
   Program& train = program(StepKind::kTrain);
   update_->set_scalars(
       {static_cast<float>(learning_rate()), iterations_, static_cast<float>(batch.rows)});
-  run(train, batch, {}, update_.get());
-  variables_.touch();
+  const Activity activity("training step {}", iterations_);
+  run(train, batch, {}, true);
+  if (resident_)
+    resident_is_newer_ = true;
+  else
+    variables_.touch();
   ++iterations_;
   return collect(train, batch, update_->penalty(), totals);
 }
 
 double Trainer::test_step(const Batch& batch, MetricTotals& totals) {
   Program& test = program(StepKind::kTest);
-  run(test, batch, {}, nullptr);
+  run(test, batch, {}, false);
+  if (penalties_->applies_to(trainable_)) fetch_variables();
   return collect(test, batch, penalties_->total(trainable_, variables_), totals);
 }
 
 void Trainer::predict_step(const Batch& batch, std::span<void* const> outputs) {
-  run(program(StepKind::kPredict), batch, outputs, nullptr);
+  run(program(StepKind::kPredict), batch, outputs, false);
 }
 
 std::vector<std::pair<std::string, double>> Trainer::logs(StepKind kind,
@@ -410,9 +475,11 @@ void Trainer::set_learning_rate(double value) {
 }
 
 void Trainer::store_variables() {
+  fetch_variables();
   variables_.store();
 }
 void Trainer::load_variables() {
+  resident_is_newer_ = false;
   variables_.load();
 }
 
@@ -438,6 +505,7 @@ void Trainer::load_optimizer_state(const OptimizerState& state) {
 }
 
 void Trainer::finalize_averages() {
+  fetch_variables();
   if (update_) update_->apply_averages();
 }
 

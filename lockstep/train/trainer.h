@@ -10,9 +10,10 @@
 
 #include "lockstep/backend/devices.h"
 #include "lockstep/formats/json.h"
-#include "lockstep/towers/tower_runner.h"
+#include "lockstep/towers/resident_variables.h"
+#include "lockstep/towers/step_runner.h"
 #include "lockstep/train/data_binding.h"
-#include "lockstep/train/update_program.h"
+#include "lockstep/train/update.h"
 #include "lockstep/train/weight_penalties.h"
 
 namespace lockstep {
@@ -26,6 +27,7 @@ struct TrainerOptions {
   bool global_batchnorm = false;
   /// Tests: called before each tower with (device, tower).
   std::function<void(int, int)> before_tower;
+  std::filesystem::path program_folder = {};  // where compiled programs are kept; empty: nowhere
 };
 
 /// Sums of metrics over steps, and the row-weighted mean of the steps' losses.
@@ -33,7 +35,7 @@ class MetricTotals {
  public:
   void reset();
   void add(double loss, std::span<const LossEntry> losses, std::span<const double> output_losses,
-           std::span<const MetricEntry> metrics, const float* sums, int64_t rows);
+           std::span<const MetricEntry> metrics, StepRunner& runner, int64_t rows);
   double loss() const { return rows_ > 0 ? weighted_loss_ / rows_ : 0; }
   double output_loss(size_t k) const { return rows_ > 0 ? output_losses_[k] / rows_ : 0; }
   std::vector<double> results(std::span<const MetricEntry> metrics) const;
@@ -112,8 +114,13 @@ class Trainer {
   int64_t choose_tower_size(const Program& program, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
   StepData prepare(Program& program, const Batch& batch);
-  void run(Program& program, const Batch& batch, std::span<void* const> outputs,
-           ShardedUpdate* update);
+  void run(Program& program, const Batch& batch, std::span<void* const> outputs, bool updates);
+  std::unique_ptr<StepRunner> make_runner(StepPlan plan);
+  std::shared_ptr<TowerProgram> compile(const StepRunner& runner, TowerGraph tower, int64_t rows,
+                                        const char* name);
+  void make_update(const StepLayout& layout, StepPlan& plan);
+  /// Brings weights that devices have changed in their own memory back into the variable space.
+  void fetch_variables();
   void fill_scalars(Program& program, const Batch& batch);
   void compute_denominators(Program& program, const Batch& batch);
   double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);
@@ -129,7 +136,13 @@ class Trainer {
   std::vector<VariablePtr> trainable_;
   int64_t tower_size_ = 0;
   std::unique_ptr<Program> programs_[3];
-  std::unique_ptr<UpdateProgram> update_;
+  std::unique_ptr<Update> update_;
+  ShardedUpdate* sharded_update_ = nullptr;    // update_ in host memory, or
+  ResidentPhases* resident_update_ = nullptr;  // update_ in the devices' own
+  // Only where devices have a memory of their own:
+  std::unique_ptr<ResidentVariables> resident_;
+  uint64_t resident_version_ = 0;  // of the variable space, as last copied to the devices
+  bool resident_is_newer_ = false;
   std::optional<OptimizerState> pending_state_;  // until the first training binding
   AlignedBytes scalars_;
   int64_t iterations_ = 0;

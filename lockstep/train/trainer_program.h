@@ -22,8 +22,8 @@ struct Trainer::Program {
   StepLayout layout;
   std::vector<Labels> labels;
   std::vector<int64_t> prepared;  // batch sizes whose tower shapes are compiled
-  std::unique_ptr<TowerRunner> runner;
-  std::unique_ptr<TowerRunner> denominators;  // only where a loss's denominator depends on data
+  std::unique_ptr<StepRunner> runner;
+  std::unique_ptr<StepRunner> denominators;  // only where a loss's denominator depends on data
   std::vector<double> denominator_values, output_losses;
   uint64_t seen_version = 0;
 };

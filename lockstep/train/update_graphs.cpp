@@ -46,13 +46,33 @@ ClipMode clip_mode(const OptimizerConfig& config) {
   return ClipMode::kNone;
 }
 
+Penalised penalise(Builder& b, const Regularizer& regularizer, Value weight, Value gradient) {
+  const Value penalty = regularizer.elementwise(b, weight);
+  const Value slope = gradients(b, {{penalty, b.like(penalty, 1.0)}}, {weight})[0];
+  return {slope.valid() ? b.add(gradient, slope) : gradient, penalty};
+}
+
+Optimizer::Result apply_optimizer(const Optimizer& optimizer, Optimizer::Args args,
+                                  Value squared_norm) {
+  Builder& b = args.builder;
+  args.gradient = clip(b, optimizer.common, args.gradient, squared_norm);
+  if (const auto& decay = optimizer.common.weight_decay)
+    args.weight = decay_weight(b, args.weight, args.learning_rate, *decay);
+  Optimizer::Result result = optimizer.update(args);
+  LOCKSTEP_CHECK(result.slots.size() == args.slots.size());
+  return result;
+}
+
+Value move_average(Builder& b, double momentum, Value moving, Value statistic, Value count) {
+  return b.add(b.multiply(moving, momentum),
+               b.multiply(b.divide(statistic, count), 1.0 - momentum));
+}
+
 std::unique_ptr<Graph> penalty_graph(const Regularizer& regularizer, int64_t n) {
   GraphMaker m;
   const Value weight = m.vector("weight", n), gradient = m.vector("gradient", n);
-  const Value penalty = regularizer.elementwise(m.builder, weight);
-  const Value slope = gradients(m.builder, {{penalty, m.builder.like(penalty, 1.0)}}, {weight})[0];
-  return m.finish({slope.valid() ? m.builder.add(gradient, slope) : gradient,
-                   m.builder.reduce_sum(penalty, {0})});
+  const Penalised sum = penalise(m.builder, regularizer, weight, gradient);
+  return m.finish({sum.gradient, m.builder.reduce_sum(sum.penalty, {0})});
 }
 
 std::unique_ptr<Graph> square_sum_graph(int64_t n) {
@@ -76,11 +96,7 @@ std::unique_ptr<Graph> apply_graph(const Optimizer& optimizer, int64_t n) {
   const Value squared_norm = m.scalar("squared_norm");
   for (const SlotSpec& slot : optimizer.slots())
     args.slots.push_back(m.vector(slot.name.c_str(), n));
-  args.gradient = clip(b, optimizer.common, args.gradient, squared_norm);
-  if (const auto& decay = optimizer.common.weight_decay)
-    args.weight = decay_weight(b, args.weight, args.learning_rate, *decay);
-  const Optimizer::Result result = optimizer.update(args);
-  LOCKSTEP_CHECK(result.slots.size() == args.slots.size());
+  const Optimizer::Result result = apply_optimizer(optimizer, args, squared_norm);
   m.graph->add_result(result.weight);
   for (const Value& slot : result.slots) m.graph->add_result(slot);
   return std::move(m.graph);
@@ -98,8 +114,7 @@ std::unique_ptr<Graph> moving_average_graph(double momentum, int64_t n) {
   Builder& b = m.builder;
   const Value moving = m.vector("moving", n), statistic = m.vector("statistic", n);
   const Value count = m.scalar("count");
-  return m.finish({b.add(b.multiply(moving, momentum),
-                         b.multiply(b.divide(statistic, count), 1.0 - momentum))});
+  return m.finish({move_average(b, momentum, moving, statistic, count)});
 }
 
 std::unique_ptr<Graph> constraint_graph(const Constraint& constraint, const Shape& shape) {

@@ -14,6 +14,19 @@ namespace lockstep {
 enum class ClipMode { kNone, kNorm, kGlobalNorm, kValue };
 ClipMode clip_mode(const OptimizerConfig& config);
 
+/// A weight penalty: the gradient with its slope added, and its value element by element.
+struct Penalised {
+  Value gradient, penalty;
+};
+Penalised penalise(Builder& builder, const Regularizer& regularizer, Value weight, Value gradient);
+
+/// Clips the gradient, decays the weight, applies the optimizer's rule.
+Optimizer::Result apply_optimizer(const Optimizer& optimizer, Optimizer::Args args,
+                                  Value squared_norm);
+
+/// moving * momentum + statistic / count * (1 - momentum)
+Value move_average(Builder& builder, double momentum, Value moving, Value statistic, Value count);
+
 /// (weight, gradient) -> (gradient + d penalty / d weight, penalty f32[])
 std::unique_ptr<Graph> penalty_graph(const Regularizer& regularizer, int64_t n);
 

@@ -38,19 +38,8 @@ UpdateProgram::UpdateProgram(const Backend& backend, int devices, const StepLayo
       layout_(layout),
       optimizer_(std::move(optimizer)),
       variables_(variables),
-      slot_specs_(optimizer_->slots()),
+      tensors_(layout, *optimizer_),
       programs_(std::make_unique<Programs>()) {
-  const auto bytes = static_cast<size_t>(layout.gradients_size) * sizeof(float);
-  for (const SlotSpec& slot : slot_specs_) {
-    slots_.emplace_back(bytes);
-    float* data = reinterpret_cast<float*>(slots_.back().data());
-    for (size_t v = 0; v < layout.trainable.size(); ++v)
-      std::fill_n(data + layout.gradient_offsets[v], layout.trainable[v]->size(),
-                  static_cast<float>(slot.initial_value));
-  }
-  if (optimizer_->common.use_ema) averages_ = AlignedBytes(bytes);
-  if (optimizer_->common.gradient_accumulation_steps) accumulators_ = AlignedBytes(bytes);
-
   for (size_t v = 0; v < layout.trainable.size(); ++v) {
     const Variable& variable = *layout.trainable[v];
     VariablePlan plan{&variable, static_cast<int>(blocks_.size()), 0,
@@ -187,7 +176,7 @@ void UpdateProgram::prepare_block(int device, int index, float* sums) {
                 {gradient, &penalties_[index]}, {});
   }
   if (optimizer_->common.gradient_accumulation_steps) {
-    float* accumulator = reinterpret_cast<float*>(accumulators_.data()) + block.sums_offset;
+    float* accumulator = reinterpret_cast<float*>(tensors_.accumulators.data()) + block.sums_offset;
     if (!is_update_step()) {
       scratch.run(*programs_->accumulate.at(block.size), {gradient, accumulator}, {}, {accumulator},
                   {});
@@ -233,7 +222,7 @@ void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
     const auto steps = optimizer_->common.gradient_accumulation_steps.value_or(1);
     const float updates = static_cast<float>(scalars_.iterations / steps + 1);
     scratch.slots.clear();
-    for (AlignedBytes& slot : slots_)
+    for (AlignedBytes& slot : tensors_.slots)
       scratch.slots.push_back(reinterpret_cast<float*>(slot.data()) + block.sums_offset);
     scratch.run(*programs_->apply.at(block.size),
                 {weight, sums + block.sums_offset, &scalars_.learning_rate, &updates, &norm},
@@ -243,7 +232,7 @@ void UpdateProgram::apply_block(int device, const Block& block, float* sums) {
   const int64_t iterations =
       scalars_.iterations / optimizer_->common.gradient_accumulation_steps.value_or(1);
   const float updates = static_cast<float>(iterations);
-  float* average = reinterpret_cast<float*>(averages_.data()) + block.sums_offset;
+  float* average = reinterpret_cast<float*>(tensors_.averages.data()) + block.sums_offset;
   scratch.run(*programs_->average.at(block.size), {weight, average, &updates}, {}, {average}, {});
   const auto frequency = optimizer_->common.ema_overwrite_frequency;
   if (frequency && (iterations + 1) % *frequency == 0)
@@ -279,65 +268,9 @@ void UpdateProgram::apply_averages() {
   if (!optimizer_->common.use_ema) return;
   for (const Block& block : blocks_)
     std::memcpy(variables_.data() + block.space_offset,
-                reinterpret_cast<const float*>(averages_.data()) + block.sums_offset,
+                reinterpret_cast<const float*>(tensors_.averages.data()) + block.sums_offset,
                 static_cast<size_t>(block.size) * sizeof(float));
   variables_.touch();
-}
-
-/// Name, position among the gradients and place of every saved tensor, in the order of Keras's
-/// files.
-std::vector<UpdateProgram::StateTensor> UpdateProgram::state_tensors() const {
-  std::vector<StateTensor> tensors;
-  const auto add_all = [&](const AlignedBytes& storage, const std::string& suffix) {
-    if (storage.size() == 0) return;
-    for (size_t v = 0; v < plans_.size(); ++v) tensors.push_back({v, &storage, suffix});
-  };
-  add_all(averages_, "average");
-  add_all(accumulators_, "gradient_accumulator");
-  int groups = 0;
-  for (const SlotSpec& slot : slot_specs_) groups = std::max(groups, slot.group + 1);
-  for (int group = 0; group < groups; ++group)
-    for (size_t v = 0; v < plans_.size(); ++v)
-      for (size_t s = 0; s < slot_specs_.size(); ++s)
-        if (slot_specs_[s].group == group) tensors.push_back({v, &slots_[s], slot_specs_[s].name});
-  return tensors;
-}
-
-std::vector<OptimizerVariable> UpdateProgram::save() const {
-  std::vector<OptimizerVariable> saved;
-  for (const StateTensor& tensor : state_tensors()) {
-    const Variable& variable = *plans_[tensor.variable].variable;
-    std::string name = variable.path + "_" + tensor.suffix;
-    std::replace(name.begin(), name.end(), '/', '_');
-    HostTensor value(DType::kF32, variable.shape);
-    std::memcpy(value.bytes(),
-                reinterpret_cast<const float*>(tensor.storage->data()) +
-                    layout_.gradient_offsets[tensor.variable],
-                value.size_bytes());
-    saved.push_back({std::move(name), std::move(value)});
-  }
-  return saved;
-}
-
-void UpdateProgram::load(const std::vector<OptimizerVariable>& saved) {
-  const std::vector<StateTensor> tensors = state_tensors();
-  if (tensors.size() != saved.size())
-    invalid_argument("optimizer",
-                     "{} keeps {} tensors for {} trainable variables: the state holds {}",
-                     optimizer_->class_name(), tensors.size(), plans_.size(), saved.size());
-  for (size_t i = 0; i < saved.size(); ++i) {
-    const Variable& variable = *plans_[tensors[i].variable].variable;
-    if (saved[i].value.shape() != variable.shape || !is_float(saved[i].value.dtype()))
-      invalid_argument("optimizer", "{} of \"{}\" must be f32{}: {} came (tensor {})",
-                       tensors[i].suffix, variable.path, variable.shape.str(),
-                       saved[i].value.type().str(), i);
-  }
-  for (size_t i = 0; i < saved.size(); ++i) {
-    const HostTensor value = saved[i].value.as(DType::kF32);
-    std::memcpy(reinterpret_cast<float*>(tensors[i].storage->data()) +
-                    layout_.gradient_offsets[tensors[i].variable],
-                value.bytes(), value.size_bytes());
-  }
 }
 
 }  // namespace lockstep

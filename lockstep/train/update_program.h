@@ -1,5 +1,4 @@
-// The update: penalties' gradient, accumulation, clipping, weight decay, optimizer, averages,
-// constraints, layer state; in Keras 3's order, by shards (docs/determinism.md, "Update").
+// The update in host memory, by shards.
 #pragma once
 
 #include <map>
@@ -7,22 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "lockstep/nn/optimizer_state.h"
-#include "lockstep/train/tower_graph.h"
+#include "lockstep/train/update.h"
 
 namespace lockstep {
 
 struct DeviceScratch;  // contexts and buffers of one device
 
-/// Scalars of one step.
-struct UpdateScalars {
-  float learning_rate = 0;
-  int64_t iterations = 0;  // steps done before this one
-  float global_rows = 0;
-};
-
 /// Owns the optimizer's tensors. Bits do not depend on the number of devices.
-class UpdateProgram : public ShardedUpdate {
+class UpdateProgram : public Update, public ShardedUpdate {
  public:
   UpdateProgram(const Backend& backend, int devices, const StepLayout& layout,
                 OptimizerPtr optimizer, VariableSpace& variables);
@@ -32,22 +23,14 @@ class UpdateProgram : public ShardedUpdate {
   /// everything behind the gradients.
   const std::vector<Shard>& shards() const { return shards_; }
 
-  void set_scalars(const UpdateScalars& scalars);
+  void set_scalars(const UpdateScalars& scalars) override;
   int phase_count() const override;
   void run_phase(int phase, int device, float* sums) override;
 
-  /// Weight penalties of the last step's weights (before the update): blocks, then variables, along
-  /// the tree.
-  float penalty();
-
-  /// Overwrites the weights with their moving averages, as Keras does at the end of fit.
-  void apply_averages();
-
-  /// Slots, averages and accumulators, in the order and under the names of Keras's files.
-  std::vector<OptimizerVariable> save() const;
-  /// Throws InvalidArgument naming the first tensor whose count or shape does not fit; nothing is
-  /// changed then.
-  void load(const std::vector<OptimizerVariable>& saved);
+  float penalty() override;
+  void apply_averages() override;
+  std::vector<OptimizerVariable> save() override { return tensors_.save(); }
+  void load(const std::vector<OptimizerVariable>& saved) override { tensors_.load(saved); }
 
  private:
   struct Block;
@@ -63,26 +46,18 @@ class UpdateProgram : public ShardedUpdate {
   void constrain(int device, int variable);
   void update_moving_averages(int device, const float* sums);
   void compute_norms(int device);
-  struct StateTensor {
-    size_t variable;  // among the trainable ones
-    const AlignedBytes* storage;
-    std::string suffix;
-  };
-  std::vector<StateTensor> state_tensors() const;
 
   const Backend& backend_;
   const StepLayout& layout_;
   OptimizerPtr optimizer_;
   VariableSpace& variables_;
-  std::vector<SlotSpec> slot_specs_;
+  OptimizerTensors tensors_;
   std::vector<VariablePlan> plans_;
   std::vector<Block> blocks_;
   std::vector<Shard> shards_;
   std::vector<std::pair<int, int>> device_blocks_;  // [first, last)
   std::unique_ptr<Programs> programs_;
   std::vector<std::unique_ptr<DeviceScratch>> scratch_;
-  std::vector<AlignedBytes> slots_;  // each laid out as the gradients
-  AlignedBytes averages_, accumulators_;
   std::vector<float> squares_, penalties_;  // partial sums of each block
   std::vector<float> variable_penalties_;
   UpdateScalars scalars_;

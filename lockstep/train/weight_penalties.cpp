@@ -7,6 +7,11 @@
 
 namespace lockstep {
 
+bool WeightPenalties::applies_to(const std::vector<VariablePtr>& variables) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [](const VariablePtr& variable) { return variable->regularizer != nullptr; });
+}
+
 float WeightPenalties::total(const std::vector<VariablePtr>& variables,
                              const VariableSpace& space) {
   if (version_ == space.version()) return total_;

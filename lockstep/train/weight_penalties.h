@@ -15,6 +15,9 @@ class WeightPenalties {
  public:
   explicit WeightPenalties(const Backend& backend) : backend_(backend) {}
 
+  /// Is any of them regularised?
+  static bool applies_to(const std::vector<VariablePtr>& variables);
+
   /// Sum over the regularised ones of `variables`: blocks, then variables, along the tree. Worked
   /// out again only when values in `space` have changed.
   float total(const std::vector<VariablePtr>& variables, const VariableSpace& space);

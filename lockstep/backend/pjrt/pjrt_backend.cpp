@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "lockstep/backend/denormals.h"
 #include "lockstep/backend/pjrt/client.h"
 #include "lockstep/backend/pjrt/discovery.h"
+#include "lockstep/backend/pjrt/program_store.h"
 #include "lockstep/backend/stablehlo/emit.h"
 #include "lockstep/passes/pass.h"
 
@@ -22,11 +24,17 @@ struct KindSettings {
   std::vector<Flag> flags;
 };
 
-KindSettings settings_of(std::string_view kind, int count) {
+/// XLA's thread pool on the CPU has as many threads as there are devices, and work is split by it:
+/// a constant, so that bits depend neither on the devices in use nor on the machine's cores.
+constexpr int kXlaCpuDevices = 8;
+
+KindSettings settings_of(std::string_view kind) {
   if (kind == "xla_cpu")
     // Programs run on the thread that asks for them, as a device's thread does.
-    return {{{"cpu_device_count", int64_t{count}}, {"asynchronous", false}},
-            {{"xla_cpu_enable_fast_math", false}, {"xla_cpu_enable_fast_min_max", false}}};
+    return {{{"cpu_device_count", int64_t{kXlaCpuDevices}}, {"asynchronous", false}},
+            {{"xla_cpu_enable_fast_math", false},
+             {"xla_cpu_enable_fast_min_max", false},
+             {"xla_cpu_multi_thread_eigen", false}}};
   if (kind == "cuda")
     return {{{"platform_name", std::string("cuda")}, {"memory_fraction", 0.9}},
             {{"xla_gpu_deterministic_ops", true}, {"xla_allow_excess_precision", false}}};
@@ -41,27 +49,25 @@ std::shared_ptr<Plugin> load_plugin(const PluginKind& kind) {
   if (search.path.empty())
     fail(ErrorCode::kNotFound, "devices", "{} devices ({}) need a PJRT plugin: none in {}. {}",
          kind.kind, kind.hardware, fmt::join(search.looked, ", "), kind.pip_install);
-  // What plugins log of their start is for those who ask for it.
-  if (verbose_level() == 0) setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
-  // XLA's thread pool on the CPU takes its size from here when it is loaded, and splits work by it.
-  // A constant, so that bits do not depend on the machine's cores.
+  // What plugins log is for those who ask for it; errors come back as values all the same.
+  if (verbose_level() == 0) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+  // Or as many as this says, when it is loaded.
   if (kind.kind == "xla_cpu") setenv("PJRT_NPROC", "1", 0);
   return Plugin::load(search.path);
 }
 
-/// One client a kind and number of devices for all who use it at the same time: a second one would
+/// One client a kind for all who use it at the same time: a second one would
 /// ask for the devices' memory again.
-std::shared_ptr<Client> shared_client(const PluginKind& kind, int count) {
+std::shared_ptr<Client> shared_client(const PluginKind& kind) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, int>, std::weak_ptr<Client>> clients;
+  static std::map<std::string, std::weak_ptr<Client>, std::less<>> clients;
   std::lock_guard lock(mutex);
-  std::weak_ptr<Client>& known =
-      clients[{std::string(kind.kind), kind.kind == "xla_cpu" ? count : 0}];
+  std::weak_ptr<Client>& known = clients[std::string(kind.kind)];
   std::shared_ptr<Client> client = known.lock();
   if (client == nullptr) {
     const std::shared_ptr<Plugin> plugin = load_plugin(kind);
     try {
-      client = Client::create(plugin, settings_of(kind.kind, count).client);
+      client = Client::create(plugin, settings_of(kind.kind).client);
     } catch (const Error& error) {
       // A plugin without its hardware, or with hardware that others hold.
       fail(error.code() == ErrorCode::kOutOfMemory ? error.code() : ErrorCode::kNotFound, "devices",
@@ -152,15 +158,49 @@ class PjrtExecutable : public Executable {
   std::unique_ptr<LoadedProgram> program_;
 };
 
-class PjrtBackend : public Backend {
+class PjrtTensor : public DeviceTensor {
+ public:
+  explicit PjrtTensor(Buffer buffer) : buffer(std::move(buffer)) {}
+  Buffer buffer;
+};
+
+const Buffer& buffer_of(const DeviceTensorPtr& tensor) {
+  LOCKSTEP_CHECK(tensor != nullptr);
+  return static_cast<const PjrtTensor&>(*tensor).buffer;
+}
+
+class PjrtDeviceProgram : public DeviceProgram {
+ public:
+  PjrtDeviceProgram(std::unique_ptr<LoadedProgram> program, std::string text,
+                    const std::vector<int>& devices)
+      : program_(std::move(program)), text_(std::move(text)), devices_(devices) {}
+
+  std::vector<DeviceTensorPtr> enqueue(int device,
+                                       std::span<const DeviceTensorPtr> inputs) const override {
+    std::vector<abi::Buffer*> arguments;
+    for (const DeviceTensorPtr& input : inputs) arguments.push_back(buffer_of(input).get());
+    std::vector<DeviceTensorPtr> results;
+    for (Buffer& buffer : program_->run(devices_[static_cast<size_t>(device)], arguments))
+      results.push_back(std::make_shared<PjrtTensor>(std::move(buffer)));
+    return results;
+  }
+  std::string describe() const override { return text_; }
+
+ private:
+  std::unique_ptr<LoadedProgram> program_;
+  std::string text_;
+  const std::vector<int>& devices_;
+};
+
+class PjrtBackend : public Backend, public DeviceMemory {
  public:
   PjrtBackend(const PluginKind& kind, int count, std::vector<int> indices)
       : kind_(kind.kind), devices_(std::move(indices)) {
     if (devices_.empty())
       for (int index = 0; index < count; ++index) devices_.push_back(index);
     const int needed = *std::max_element(devices_.begin(), devices_.end()) + 1;
-    client_ = shared_client(kind, needed);
-    flags_ = settings_of(kind_, needed).flags;
+    client_ = shared_client(kind);
+    flags_ = settings_of(kind_).flags;
     if (needed > client_->device_count())
       fail(ErrorCode::kNotFound, "devices", "{}:{} does not exist: there are {} ({})", kind_,
            needed - 1, client_->device_count(), client_->plugin().path());
@@ -179,11 +219,48 @@ class PjrtBackend : public Backend {
                        client_->plugin().description());
   }
 
+  const DeviceMemory* device_memory() const override { return this; }
+
+  void keep_programs(const std::filesystem::path& folder) override { store_.emplace(folder); }
+
+  std::unique_ptr<DeviceProgram> compile_resident(const Graph& graph, const CompileOptions& options,
+                                                  std::vector<Donation> donations) const override {
+    std::string text =
+        emit_stablehlo(*simplify(graph), {.name = options.name, .donations = std::move(donations)});
+    const ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = flags_};
+    auto program = store_ ? store_->get(*client_, text, compile, options.name)
+                          : client_->compile(text, compile, options.name);
+    return std::make_unique<PjrtDeviceProgram>(std::move(program), std::move(text), devices_);
+  }
+
+  DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const override {
+    return std::make_shared<PjrtTensor>(client_->upload(from, type, index(device)));
+  }
+
+  DeviceTensorPtr copy(const DeviceTensorPtr& tensor, int device) const override {
+    return std::make_shared<PjrtTensor>(buffer_of(tensor).copy_to(index(device)));
+  }
+
+  void wait(const DeviceTensorPtr& tensor) const override {
+    buffer_of(tensor).ready().wait("waiting for a result");
+  }
+
+  void download(std::span<const Download> downloads) const override {
+    std::vector<Event> events;
+    for (const Download& download : downloads)
+      if (download.size_bytes > 0)
+        events.push_back(buffer_of(download.tensor).download(download.to, download.size_bytes));
+    for (Event& event : events) event.wait("copying results to the host");
+  }
+
  private:
+  int index(int device) const { return devices_[static_cast<size_t>(device)]; }
+
   std::string kind_;
   std::vector<int> devices_;  // the client's, of each device of the team
   std::shared_ptr<Client> client_;
   std::vector<Flag> flags_;
+  std::optional<ProgramStore> store_;
 };
 
 const PluginKind& known_kind(std::string_view kind) {
@@ -200,7 +277,7 @@ std::unique_ptr<Backend> make_pjrt_backend(std::string_view kind, int count,
 }
 
 int count_pjrt_devices(std::string_view kind) {
-  return shared_client(known_kind(kind), 1)->device_count();
+  return shared_client(known_kind(kind))->device_count();
 }
 
 PjrtKindReport report_pjrt_kind(std::string_view kind) {
@@ -210,7 +287,7 @@ PjrtKindReport report_pjrt_kind(std::string_view kind) {
     if (search.path.empty())
       return {0, fmt::format("{}: no plugin in {}. {}", known.hardware,
                              fmt::join(search.looked, ", "), known.pip_install)};
-    const std::shared_ptr<Client> client = shared_client(known, 1);
+    const std::shared_ptr<Client> client = shared_client(known);
     return {client->device_count(), fmt::format("{}; {}", client->device_kind(0), search.path)};
   } catch (const Error& error) {
     return {0, fmt::format("{}: {}", known.hardware, error.what())};

@@ -187,9 +187,9 @@ std::string emit_stablehlo(const Graph& graph, const EmitOptions& options) {
     const int value = graph.parameters()[i];
     emitter.set_name(value, fmt::format("%arg{}", i));
     std::string text = fmt::format("%arg{}: {}", i, emitter.tensor(value));
-    for (const auto& [input, result] : options.donations)
-      if (input == static_cast<int>(i))
-        text += fmt::format(" {{tf.aliasing_output = {} : i32}}", result);
+    for (const Donation& donation : options.donations)
+      if (donation.input == static_cast<int>(i))
+        text += fmt::format(" {{tf.aliasing_output = {} : i32}}", donation.result);
     parameters.push_back(std::move(text));
   }
   emitter.emit_nodes();

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "lockstep/backend/backend.h"
 #include "lockstep/ir/graph.h"
 
 namespace lockstep {
@@ -11,8 +12,7 @@ namespace lockstep {
 struct EmitOptions {
   std::string name =
       "program";  // of the module; letters, digits and '_' stay, the rest becomes '_'
-  /// Inputs whose memory a result takes over: {input position, result position}, types equal.
-  std::vector<std::pair<int, int>> donations;
+  std::vector<Donation> donations;
 };
 
 /// One module with one function @main: a parameter an input, a result a graph result, in order.

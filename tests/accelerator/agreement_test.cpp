@@ -1,0 +1,50 @@
+// XLA's devices against the CPU backend: the same training up to rounding, dropout masks and all.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lockstep/lockstep.h"
+#include "lockstep/zoo/zoo.h"
+#include "tests/train/same_bits.h"
+
+namespace lockstep {
+namespace {
+
+DatasetPtr images(int64_t rows) {
+  const HostTensor x = same_bits::noise({rows, 28, 28, 1}, 1);
+  const HostTensor classes = same_bits::labels(rows, 10, 2, false);
+  HostTensor y(DType::kF32, {rows, 10});
+  for (size_t i = 0; i < static_cast<size_t>(rows); ++i)
+    y.data<float>()[i * 10 + static_cast<size_t>(classes.data<int32_t>()[i])] = 1;
+  return std::make_shared<ArrayDataset>(std::vector<ArrayDataset::Array>{
+      {{Column::Role::kInput, "", {}, {}}, x}, {{Column::Role::kTarget, "", {}, {}}, y}});
+}
+
+TEST(Agreement, SeedCnnForTwentySteps) {
+  const DatasetPtr data = images(20 * 16);
+  std::vector<std::vector<double>> losses;
+  std::vector<std::vector<HostTensor>> weights;
+  for (const char* devices : {"cpu:2", "xla_cpu:2"}) {
+    Model model(zoo_model("mnist_cnn"));
+    model.compile_from_config(zoo_compile_config("mnist_cnn"));
+    const History history = model.fit(
+        data, {.batch_size = 16, .seed = 3, .verbose = 0, .devices = devices, .tower_size = 8});
+    losses.push_back(history.step_losses);
+    weights.push_back(model.get_weights());
+  }
+  ASSERT_EQ(losses[0].size(), 20u);
+  for (size_t step = 0; step < 20; ++step)
+    EXPECT_NEAR(losses[1][step] / losses[0][step], 1.0, 1e-4) << "step " << step;
+  for (size_t i = 0; i < weights[0].size(); ++i) {
+    const auto a = weights[0][i].data<float>(), b = weights[1][i].data<float>();
+    float largest = 0, difference = 0;
+    for (size_t j = 0; j < a.size(); ++j) {
+      largest = std::max(largest, std::abs(a[j]));
+      difference = std::max(difference, std::abs(a[j] - b[j]));
+    }
+    EXPECT_LE(difference, 1e-3f * largest) << "weight " << i;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
