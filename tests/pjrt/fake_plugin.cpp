@@ -243,7 +243,7 @@ Error* perform(EventDestroyArgs& args) {
 Error* perform(EventAwaitArgs& args) {
   if (!is_living(kEvents, args.event)) return refuse_misuse();
   const int code = args.event->wait();
-  return code == kOk ? nullptr : error(code, "it went wrong later");
+  return code == kOk ? nullptr : error(code, control.words);
 }
 
 Error* perform(EventOnReadyArgs& args) {
@@ -465,7 +465,7 @@ Error* entry(Args* args) {
     return perform(*args);
   if (came < wanted)
     return refuse_size(std::string(FunctionOf<Args>::kName) + "_Args", wanted, came);
-  if (fault.code != kOk) return error(fault.code, "the fake was told to refuse");
+  if (fault.code != kOk) return error(fault.code, control.words);
   return perform(*args);
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <string>
 
 #include "lockstep/backend/pjrt/abi.h"
 
@@ -33,13 +34,14 @@ struct Fault {
 };
 
 struct Control {
-  // -- what GetPjrtApi returns
+  // -- what GetPjrtApi returns, each time anew in the same place
   bool has_no_api = false;
   int major_version = 0, minor_version = 115;
   size_t table_size = kTableSize;  // entries below this exist
 
   // -- what functions do
   std::array<Fault, kTableSize> faults;
+  std::string words = "the fake was told to refuse";  // of errors
   std::atomic<size_t> wanted_execute_options{112};
   std::atomic<int> event_code{abi::kOk};         // downloads and readiness come with this error
   std::atomic<int> event_delay_milliseconds{0};  // from another thread; 0: at once

@@ -40,19 +40,23 @@ class ScopedVariable {
 /// A copy of the fake plugin's file: a plugin that nobody loaded before.
 class FakePlugin {
  public:
-  FakePlugin() : path_(folder_ / "fake_plugin.so") {
-    std::filesystem::copy_file(LOCKSTEP_FAKE_PLUGIN, path_);
-    void* library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw std::runtime_error(dlerror());
-    control_ = reinterpret_cast<fake::Control* (*)()>(dlsym(library, "lockstep_fake_plugin"))();
+  FakePlugin() {
+    folder_.emplace();
+    const std::filesystem::path copy = *folder_ / "fake_plugin.so";
+    std::filesystem::copy_file(LOCKSTEP_FAKE_PLUGIN, copy);
+    open(copy);
   }
+  /// The file itself, for processes that end in the test and tidy nothing up.
+  explicit FakePlugin(const std::string& path) { open(path); }
 
   const std::string& path() const { return path_; }
-  fake::Control* operator->() { return control_; }
-  std::shared_ptr<Plugin> load() { return Plugin::load(path_); }
-  std::shared_ptr<Client> client() { return Client::create(load(), {}); }
+  fake::Control* operator->() const { return control_; }
+  /// Lets a loaded plugin's table follow its Control.
+  void remake_table() { get_api_(); }
+  std::shared_ptr<Plugin> load() const { return Plugin::load(path_); }
+  std::shared_ptr<Client> client() const { return Client::create(load(), {}); }
 
-  int64_t alive(fake::Kind kind) const {
+  int64_t living(fake::Kind kind) const {
     return control_->created[kind] - control_->destroyed[kind];
   }
   /// Whatever was created is gone, once each.
@@ -71,9 +75,20 @@ class FakePlugin {
   }
 
  private:
-  TemporaryFolder folder_;
+  void open(const std::string& path) {
+    path_ = path;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+    const auto get_control =
+        reinterpret_cast<fake::Control* (*)()>(dlsym(library, "lockstep_fake_plugin"));
+    control_ = get_control();
+    get_api_ = reinterpret_cast<const void* (*)()>(dlsym(library, "GetPjrtApi"));
+  }
+
+  std::optional<TemporaryFolder> folder_;
   std::string path_;
   fake::Control* control_ = nullptr;
+  const void* (*get_api_)() = nullptr;
 };
 
 /// The error that `body` throws.
