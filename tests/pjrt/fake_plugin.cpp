@@ -38,7 +38,7 @@ struct Event {
   }
   std::mutex mutex;
   std::condition_variable completed;
-  std::thread worker;
+  std::shared_ptr<Event> self;  // shared with the thread that completes it
   bool is_complete = false;
   int code = kOk;
 };
@@ -114,15 +114,20 @@ bool is_living(Kind kind, const void* object) {
   return false;
 }
 
+/// Counts an object as destroyed; false where it does not live.
+bool is_forgotten(Kind kind, const void* object) {
+  std::lock_guard lock(living().mutex);
+  if (living().objects.erase({kind, object}) == 0) {
+    ++control.misused;
+    return false;
+  }
+  ++control.destroyed[kind];
+  return true;
+}
+
 template <class Object>
 Error* destroy(Kind kind, Object* object) {
-  if (!is_living(kind, object)) return nullptr;
-  ++control.destroyed[kind];
-  {
-    std::lock_guard lock(living().mutex);
-    living().objects.erase({kind, object});
-  }
-  delete object;
+  if (is_forgotten(kind, object)) delete object;
   return nullptr;
 }
 
@@ -150,7 +155,8 @@ Buffer* new_buffer(const std::byte* data, size_t size) {
 /// Completes at once or late, after `work`, which is not done where the event brings an error.
 template <class Work>
 Event* new_event(Work work) {
-  auto* event = created(kEvents, new Event);
+  const auto event = std::make_shared<Event>();
+  event->self = event;
   const int code = control.event_code, delay = control.event_delay_milliseconds;
   const auto finish = [event, work, code] {
     if (code == kOk) work();
@@ -159,11 +165,11 @@ Event* new_event(Work work) {
   if (delay == 0)
     finish();
   else
-    event->worker = std::thread([finish, delay] {
+    std::thread([finish, delay] {
       std::this_thread::sleep_for(std::chrono::milliseconds(delay));
       finish();
-    });
-  return event;
+    }).detach();
+  return created(kEvents, event.get());
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -174,7 +180,7 @@ std::vector<std::string> words(const std::string& text) {
 }
 
 std::string describe(const NamedValue& value) {
-  const std::string name = " " + std::string(value.name, value.name_size) + "=";
+  const std::string name = std::string(value.name, value.name_size) + "=";
   switch (value.type) {
     case NamedValue::kString:
       return name + "\"" + std::string(value.string_value, value.value_size) + "\"";
@@ -235,9 +241,8 @@ Error* perform(PluginAttributesArgs& args) {
 }
 
 Error* perform(EventDestroyArgs& args) {
-  if (!is_living(kEvents, args.event)) return refuse_misuse();
-  if (args.event->worker.joinable()) args.event->worker.join();
-  return destroy(kEvents, args.event);
+  if (is_forgotten(kEvents, args.event)) args.event->self.reset();
+  return nullptr;
 }
 
 Error* perform(EventAwaitArgs& args) {
@@ -257,7 +262,7 @@ Error* perform(ClientCreateArgs& args) {
   int64_t device_count = 2;
   for (size_t i = 0; i < args.num_options; ++i) {
     const NamedValue& option = args.create_options[i];
-    client->options += describe(option);
+    client->options += describe(option) + ";";
     if (std::string(option.name, option.name_size) == "device_count")
       device_count = option.int64_value;
   }

@@ -117,9 +117,11 @@ Event Buffer::ready() const {
 
 // -- programs
 
+// Delegates, so that the destructor runs when a call below throws.
 LoadedProgram::LoadedProgram(std::shared_ptr<Client> client, abi::LoadedExecutable* executable,
                              std::string name)
-    : client_(std::move(client)), loaded_(executable), name_(std::move(name)) {
+    : LoadedProgram(std::move(client), executable) {
+  name_ = std::move(name);
   Call<abi::LoadedExecutableGetExecutableArgs> get;
   get->loaded_executable = loaded_;
   client_->plugin().call(get, name_);
