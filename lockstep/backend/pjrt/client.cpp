@@ -145,7 +145,8 @@ LoadedProgram::~LoadedProgram() {
 
 std::vector<Buffer> LoadedProgram::run(int device, std::span<abi::Buffer* const> inputs) const {
   Call<abi::ExecuteOptions> options;
-  options->header.struct_size = sizeof(abi::ExecuteOptions);
+  // All the room: newer plugins refuse shorter options, and no retry makes these longer.
+  options->header.struct_size = sizeof options;
   std::vector<abi::Buffer*> raw(output_count_, nullptr);
   abi::Buffer* const* const argument_list = inputs.data();
   abi::Buffer** const output_list = raw.data();
