@@ -127,13 +127,13 @@ TEST_F(VendorCallDeathTest, ThatNeverReturnsEndsTheProcess) {
 TEST_F(VendorCallDeathTest, ThatReturnsInTimeDoesNot) {
   EXPECT_EXIT(
       {
-        setenv("LOCKSTEP_VENDOR_TIMEOUT", "0.4", 1);
-        for (int i = 0; i < 8; ++i) {
+        setenv("LOCKSTEP_VENDOR_TIMEOUT", "0.8", 1);
+        for (int i = 0; i < 12; ++i) {
           const VendorCall call("short");
           std::this_thread::sleep_for(100ms);
         }
         const Activity ours("may take as long as it likes");
-        std::this_thread::sleep_for(600ms);
+        std::this_thread::sleep_for(1s);
         std::_Exit(0);
       },
       testing::ExitedWithCode(0), "^$");
