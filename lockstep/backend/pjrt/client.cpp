@@ -117,9 +117,11 @@ Event Buffer::ready() const {
 
 // -- programs
 
+// Delegates, so that the destructor runs when a call below throws.
 LoadedProgram::LoadedProgram(std::shared_ptr<Client> client, abi::LoadedExecutable* executable,
                              std::string name)
-    : client_(std::move(client)), loaded_(executable), name_(std::move(name)) {
+    : LoadedProgram(std::move(client), executable) {
+  name_ = std::move(name);
   Call<abi::LoadedExecutableGetExecutableArgs> get;
   get->loaded_executable = loaded_;
   client_->plugin().call(get, name_);
@@ -143,7 +145,8 @@ LoadedProgram::~LoadedProgram() {
 
 std::vector<Buffer> LoadedProgram::run(int device, std::span<abi::Buffer* const> inputs) const {
   Call<abi::ExecuteOptions> options;
-  options->header.struct_size = sizeof(abi::ExecuteOptions);
+  // All the room: newer plugins refuse shorter options, and no retry makes these longer.
+  options->header.struct_size = sizeof options;
   std::vector<abi::Buffer*> raw(output_count_, nullptr);
   abi::Buffer* const* const argument_list = inputs.data();
   abi::Buffer** const output_list = raw.data();

@@ -97,6 +97,9 @@ class LoadedProgram {
   MemoryPlan memory_plan() const;
 
  private:
+  LoadedProgram(std::shared_ptr<Client> client, abi::LoadedExecutable* executable)
+      : client_(std::move(client)), loaded_(executable) {}
+
   std::shared_ptr<Client> client_;
   abi::LoadedExecutable* loaded_ = nullptr;
   abi::Executable* executable_ = nullptr;

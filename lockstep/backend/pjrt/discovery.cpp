@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <functional>
 
 #include "lockstep/base/error.h"
 
@@ -20,8 +20,8 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Paths below `folder` that match `pattern`, part by part; the last in order first, so that the
-/// newer of two versions wins.
+/// Paths below `folder` that match `pattern`, part by part; the last in order first, numbers by
+/// their value, so that the newer of two versions wins.
 std::vector<fs::path> matches(const fs::path& folder, const fs::path& pattern) {
   std::vector<fs::path> found{folder};
   for (const fs::path& part : pattern) {
@@ -37,7 +37,9 @@ std::vector<fs::path> matches(const fs::path& folder, const fs::path& pattern) {
         if (fnmatch(part.c_str(), entry.path().filename().c_str(), 0) == 0)
           next.push_back(entry.path());
     }
-    std::sort(next.begin(), next.end(), std::greater<>());
+    std::sort(next.begin(), next.end(), [](const fs::path& a, const fs::path& b) {
+      return strverscmp(a.c_str(), b.c_str()) > 0;
+    });
     found = std::move(next);
   }
   return found;
@@ -106,7 +108,8 @@ PluginSearch find_plugin(const PluginKind& kind) {
   const std::string variable = variable_of(kind.kind);
   search.looked.push_back(variable);
   if (const std::string path = environment(variable.c_str()); !path.empty()) {
-    if (!fs::exists(path))
+    std::error_code error;
+    if (!fs::exists(path, error))
       fail(ErrorCode::kNotFound, variable, "must name a plugin's file: \"{}\" does not exist",
            path);
     search.path = path;

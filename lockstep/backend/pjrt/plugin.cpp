@@ -17,11 +17,11 @@ abi::Header& header(void* arguments) {
   return *static_cast<abi::Header*>(arguments);
 }
 
-/// The size that "Unexpected X size: expected 88, got 72" asks for, or 0.
+/// The size that "Unexpected PJRT_X size: expected 88, got 72" asks for, or 0.
 size_t expected_size(std::string_view message) {
   constexpr std::string_view kMark = "size: expected ";
   const size_t at = message.find(kMark);
-  if (at == std::string_view::npos) return 0;
+  if (!message.starts_with("Unexpected PJRT_") || at == std::string_view::npos) return 0;
   size_t size = 0;
   std::from_chars(message.data() + at + kMark.size(), message.data() + message.size(), size);
   return size;
@@ -102,9 +102,12 @@ std::shared_ptr<Plugin> Plugin::load(const std::string& path) {
 }
 
 void Plugin::open() {
-  if (!std::filesystem::exists(path_))
+  std::error_code ignored;
+  if (!std::filesystem::exists(path_, ignored))
     fail(ErrorCode::kNotFound, "pjrt", "plugin not found: \"{}\"", path_);
-  void* library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // The loader would look for a bare name in the system's folders.
+  const std::string absolute = std::filesystem::absolute(path_).string();
+  void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) unsupported("pjrt", "plugin cannot be loaded: {}", dlerror());
   const auto get_api = reinterpret_cast<const abi::Api* (*)()>(dlsym(library, "GetPjrtApi"));
   if (get_api == nullptr)
@@ -155,8 +158,14 @@ void Plugin::call_bytes(abi::Function function, const char* name, void* argument
   abi::Error* error = invoke(function, arguments);
   if (error == nullptr) return;
   // A newer plugin counts fields that it would read as zero: it may have them.
-  const size_t wanted = expected_size(message(error));
-  if (wanted > size && wanted <= room) {
+  const std::string words = message(error);
+  const size_t wanted = expected_size(words);
+  if (wanted > room) {
+    destroy(error);
+    unsupported("pjrt", "{}: {} of a plugin newer than Lockstep: {} (plugin \"{}\", PJRT 0.{})",
+                what, name, words, path_, minor_version());
+  }
+  if (wanted > size) {
     destroy(error);
     header(arguments).struct_size = wanted;
     error = invoke(function, arguments);

@@ -20,8 +20,8 @@ struct Call {
 };
 
 /// What a plugin's error means here: RESOURCE_EXHAUSTED -> kOutOfMemory, UNIMPLEMENTED ->
-/// kUnsupported, INVALID_ARGUMENT -> kInvalidArgument, NOT_FOUND -> kNotFound, DATA_LOSS ->
-/// kDataLoss, all others kInternal.
+/// kUnsupported, INVALID_ARGUMENT and OUT_OF_RANGE -> kInvalidArgument, NOT_FOUND -> kNotFound,
+/// DATA_LOSS -> kDataLoss, all others kInternal.
 ErrorCode error_code(abi::ErrorCode code);
 std::string_view error_name(abi::ErrorCode code);
 
