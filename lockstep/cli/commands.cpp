@@ -69,6 +69,16 @@ const std::vector<Command>& commands() {
         {"roofline", "", "each kernel alone, and the step beside its convolutions alone"},
         {"json", "", "one line of JSON"}},
        run_bench},
+      {"compile",
+       "MODEL",
+       "a training's programs for a chip that need not be here: memory plan, fusions, collectives",
+       {{"target", "CHIP", "h100 or h200"},
+        {"devices", "N", "chips (1)"},
+        kBatch,
+        kTower,
+        {"out", "DIR", "writes each program's StableHLO text there"},
+        {"json", "", "one line of JSON"}},
+       run_compile},
   };
   return all;
 }

@@ -13,5 +13,6 @@ int run_inspect(const Arguments& arguments);
 int run_devices(const Arguments& arguments);
 int run_ops(const Arguments& arguments);
 int run_bench(const Arguments& arguments);
+int run_compile(const Arguments& arguments);
 
 }  // namespace lockstep

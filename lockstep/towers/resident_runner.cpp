@@ -60,7 +60,8 @@ void ResidentRunner::compile_programs() {
     const std::vector<int64_t> owned = owned_sizes(sizes_, owners_, device);
     const int64_t joined = joined_size(owned);
     add_joined_.push_back(
-        memory_.compile_resident(*add_graph({&joined, 1}), {"reduce sums"}, left_operands(1)));
+        memory_.compile_resident(*add_graph({&joined, 1}), {fmt::format("reduce {} sums", joined)},
+                                 left_operands(1)));
     split_.push_back(memory_.compile_resident(*split_graph(owned), {"split sums"}, {}));
   }
 }
@@ -182,7 +183,8 @@ ResidentRunner::Tensors ResidentRunner::run_segment(int device, const SegmentPla
     memory_.wait(results.back());
   }
   DeviceState& state = devices_[at(device)];
-  state.kernels.push_back({"whole program", (monotonic_seconds() - start) / kernel_repeats_, 0});
+  state.kernels.push_back(
+      {"whole program", (monotonic_seconds() - start) / kernel_repeats_, segment.flops});
   ++state.timed_towers;
   return results;
 }
@@ -350,10 +352,14 @@ std::vector<KernelTime> ResidentRunner::time_kernels(StepData data, int repeats)
   KernelTime mean{"whole program", 0, 0};
   int towers = 0;
   for (const DeviceState& state : devices_) {
-    for (const KernelTime& kernel : state.kernels) mean.seconds += kernel.seconds;
+    for (const KernelTime& kernel : state.kernels) {
+      mean.seconds += kernel.seconds;
+      mean.flops += kernel.flops;
+    }
     towers += state.timed_towers;
   }
   mean.seconds /= std::max(1, towers);
+  mean.flops /= std::max(1, towers);
   return {mean};
 }
 

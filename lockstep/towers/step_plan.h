@@ -40,6 +40,7 @@ struct SegmentPlan {
   std::shared_ptr<Executable> executable;         // in host memory, or
   std::shared_ptr<DeviceProgram> device_program;  // in the devices' own
   std::vector<TensorType> input_types;
+  double flops = 0;  // of contractions
   std::vector<TowerInput> inputs;
   std::vector<TowerOutput> outputs;
 };

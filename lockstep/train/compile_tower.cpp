@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "lockstep/ir/flops.h"
 #include "lockstep/passes/pass.h"
 
 namespace lockstep {
@@ -52,6 +53,7 @@ std::shared_ptr<TowerProgram> compile_segments(const TowerGraph& tower, int64_t 
       plan.outputs.push_back(tower_output(output, tower));
     for (int parameter : segment.graph->parameters())
       plan.input_types.push_back(segment.graph->type(parameter));
+    plan.flops = contraction_flops(*segment.graph);
     program->segments.push_back(std::move(plan));
   }
   return program;

@@ -183,7 +183,7 @@ std::shared_ptr<DeviceProgram> ResidentUpdate::make_prepare_program(const Piece&
   }
   if (needs_norms() && variant.updates) blocks.push_back(block_sums(b, b.square(gradient)));
   for (const Value& value : blocks) graph.add_result(value);
-  return compile(graph, "prepare gradients", {});
+  return compile(graph, fmt::format("prepare {} gradients", piece.size), {});
 }
 
 /// (weight; in a step that updates: gradient, learning rate, updates, squared norm, slots; average
@@ -235,7 +235,7 @@ std::shared_ptr<DeviceProgram> ResidentUpdate::make_apply_program(const Piece& p
     part = flat(b, variable.constraint->apply(b, b.reshape(part, variable.shape)));
   graph.add_result(part);
   for (const Value& value : kept) graph.add_result(value);
-  return compile(graph, "update", std::move(donations));
+  return compile(graph, fmt::format("update {} weights", piece.size), std::move(donations));
 }
 
 /// (sums behind the gradients, rows of the batch, moving statistics...) -> new ones.

@@ -123,8 +123,14 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
   if (options_.tower_size < 0)
     invalid_argument("tower_size", "must be >= 1, or 0 for auto: {}", options_.tower_size);
   if (compile != nullptr) compile_ = *compile;
-  const DeviceSpec spec = parse_devices(options_.devices);
-  backend_ = make_backend(spec);
+  DeviceSpec spec;
+  if (options_.backend != nullptr) {
+    backend_ = options_.backend;
+    spec = {std::string(backend_->kind()), options_.device_count, {}};
+  } else {
+    spec = parse_devices(options_.devices);
+    backend_ = make_backend(spec);
+  }
   if (!options_.program_folder.empty()) backend_->keep_programs(options_.program_folder);
   if (!is_host_kind(spec.kind)) host_backend_ = make_backend({.kind = "cpu"});
   penalties_ = std::make_unique<WeightPenalties>(host_backend());

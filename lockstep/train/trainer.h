@@ -28,6 +28,9 @@ struct TrainerOptions {
   /// Tests: called before each tower with (device, tower).
   std::function<void(int, int)> before_tower;
   std::filesystem::path program_folder = {};  // where compiled programs are kept; empty: nowhere
+  /// In place of `devices`: a backend and how many devices of it.
+  std::shared_ptr<Backend> backend = nullptr;
+  int device_count = 0;
 };
 
 /// Sums of metrics over steps, and the row-weighted mean of the steps' losses.
@@ -59,6 +62,8 @@ class Trainer {
   /// when it is bound to the same already; the optimizer's state goes on otherwise.
   void bind(StepKind kind, const DataBinding& binding);
   std::vector<WantedColumn> wanted(StepKind kind);
+  /// Compiles the programs for batches of `rows` ahead of their first step.
+  void prepare_shapes(StepKind kind, int64_t rows) { ensure_shapes(program(kind), rows); }
 
   /// One step; returns the batch's loss with penalties. Batch columns as `wanted(kind)` says.
   double train_step(const Batch& batch, MetricTotals& totals);
@@ -129,7 +134,7 @@ class Trainer {
   NetworkPtr network_;
   std::optional<CompileConfig> compile_;
   TrainerOptions options_;
-  std::unique_ptr<Backend> backend_;
+  std::shared_ptr<Backend> backend_;
   std::unique_ptr<Backend> host_backend_;  // only where devices have a memory of their own
   std::unique_ptr<DeviceTeam> team_;
   VariableSpace variables_;

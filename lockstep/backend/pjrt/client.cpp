@@ -29,19 +29,6 @@ abi::BufferType buffer_type(DType dtype) {
   check_failed("every dtype has a buffer type", __FILE__, __LINE__);
 }
 
-/// What one call compiles: text stays where it is while the plugin reads it.
-struct ProgramText {
-  explicit ProgramText(std::string source) : text(std::move(source)) {
-    program->header.struct_size = offsetof(abi::Program, format_size) + sizeof(size_t);
-    program->code = text.data();
-    program->code_size = text.size();
-    program->format = "mlir";
-    program->format_size = 4;
-  }
-  std::string text;
-  Call<abi::Program> program;
-};
-
 }  // namespace
 
 // -- events
@@ -125,19 +112,13 @@ LoadedProgram::LoadedProgram(std::shared_ptr<Client> client, abi::LoadedExecutab
   Call<abi::LoadedExecutableGetExecutableArgs> get;
   get->loaded_executable = loaded_;
   client_->plugin().call(get, name_);
-  executable_ = get->executable;
-  Call<abi::ExecutableNumOutputsArgs> count;
-  count->executable = executable_;
-  client_->plugin().call(count, name_);
-  output_count_ = count->num_outputs;
+  compiled_ = std::make_unique<CompiledProgram>(client_->plugin().shared_from_this(),
+                                                get->executable, name_);
+  output_count_ = compiled_->output_count();
 }
 
 LoadedProgram::~LoadedProgram() {
-  if (executable_ != nullptr) {
-    Call<abi::ExecutableDestroyArgs> args;
-    args->executable = executable_;
-    client_->plugin().call_quietly(args);
-  }
+  compiled_.reset();
   Call<abi::LoadedExecutableDestroyArgs> args;
   args->executable = loaded_;
   client_->plugin().call_quietly(args);
@@ -164,54 +145,10 @@ std::vector<Buffer> LoadedProgram::run(int device, std::span<abi::Buffer* const>
   return outputs;
 }
 
-std::string LoadedProgram::serialize() const {
-  Call<abi::ExecutableSerializeArgs> args;
-  args->executable = executable_;
-  client_->plugin().call(args, name_);
-  std::string bytes(args->serialized_bytes, args->serialized_bytes_size);
-  args->serialized_executable_deleter(args->serialized_executable);
-  return bytes;
-}
-
-MemoryPlan LoadedProgram::memory_plan() const {
-  Call<abi::ExecutableGetCompiledMemoryStatsArgs> args;
-  args->executable = executable_;
-  client_->plugin().call(args, name_);
-  return {args->argument_size, args->output_size, args->alias_size, args->temp_size,
-          args->generated_code_size};
-}
-
 // -- clients
 
-std::vector<abi::NamedValue> named_values(const std::vector<ClientOption>& options) {
-  std::vector<abi::NamedValue> values;
-  for (const auto& [name, value] : options) {
-    abi::NamedValue& named = values.emplace_back();
-    named = {};
-    named.header.struct_size = sizeof(abi::NamedValue);
-    named.name = name.data();
-    named.name_size = name.size();
-    named.value_size = 1;
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      named.type = abi::NamedValue::kString;
-      named.string_value = text->data();
-      named.value_size = text->size();
-    } else if (const auto* number = std::get_if<int64_t>(&value)) {
-      named.type = abi::NamedValue::kInt64;
-      named.int64_value = *number;
-    } else if (const auto* truth = std::get_if<bool>(&value)) {
-      named.type = abi::NamedValue::kBool;
-      named.bool_value = *truth;
-    } else {
-      named.type = abi::NamedValue::kFloat;
-      named.float_value = static_cast<float>(std::get<double>(value));
-    }
-  }
-  return values;
-}
-
 std::shared_ptr<Client> Client::create(std::shared_ptr<Plugin> plugin,
-                                       const std::vector<ClientOption>& options) {
+                                       const std::vector<PluginOption>& options) {
   std::shared_ptr<Client> client(new Client(std::move(plugin)));
   const std::vector<abi::NamedValue> values = named_values(options);
   Call<abi::ClientCreateArgs> create;
@@ -263,7 +200,7 @@ std::unique_ptr<LoadedProgram> Client::compile(const std::string& text,
   const std::string serialized = pjrt::serialize(options);
   Call<abi::ClientCompileArgs> args;
   args->client = client_;
-  args->program = &program.program.args;
+  args->program = program.get();
   args->compile_options = serialized.data();
   args->compile_options_size = serialized.size();
   plugin_->call(args, fmt::format("compiling {}", name));

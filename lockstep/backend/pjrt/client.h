@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lockstep/backend/pjrt/compile_options.h"
-#include "lockstep/backend/pjrt/plugin.h"
+#include "lockstep/backend/pjrt/program.h"
 #include "lockstep/tensor/shape.h"
 
 namespace lockstep::pjrt {
@@ -74,11 +74,6 @@ class Buffer {
   abi::Buffer* buffer_ = nullptr;
 };
 
-/// Bytes that a compiled program plans for on each device.
-struct MemoryPlan {
-  int64_t arguments = 0, outputs = 0, aliased = 0, temporary = 0, code = 0;
-};
-
 /// A program loaded on the devices of a client.
 class LoadedProgram {
  public:
@@ -93,8 +88,8 @@ class LoadedProgram {
   std::vector<Buffer> run(int device, std::span<abi::Buffer* const> inputs) const;
   size_t output_count() const { return output_count_; }
   const std::string& name() const { return name_; }
-  std::string serialize() const;
-  MemoryPlan memory_plan() const;
+  std::string serialize() const { return compiled_->serialize(); }
+  MemoryPlan memory_plan() const { return compiled_->memory_plan(); }
 
  private:
   LoadedProgram(std::shared_ptr<Client> client, abi::LoadedExecutable* executable)
@@ -102,18 +97,15 @@ class LoadedProgram {
 
   std::shared_ptr<Client> client_;
   abi::LoadedExecutable* loaded_ = nullptr;
-  abi::Executable* executable_ = nullptr;
+  std::unique_ptr<CompiledProgram> compiled_;
   std::string name_;
   size_t output_count_ = 0;
 };
 
-/// An option of client creation; what a plugin takes differs.
-using ClientOption = std::pair<std::string, std::variant<bool, int64_t, double, std::string>>;
-
 class Client : public std::enable_shared_from_this<Client> {
  public:
   static std::shared_ptr<Client> create(std::shared_ptr<Plugin> plugin,
-                                        const std::vector<ClientOption>& options);
+                                        const std::vector<PluginOption>& options);
   ~Client();
 
   const Plugin& plugin() const { return *plugin_; }
@@ -146,8 +138,5 @@ class Client : public std::enable_shared_from_this<Client> {
   friend class Buffer;
   friend class LoadedProgram;
 };
-
-/// Named values as the ABI takes them; the options must outlive the result.
-std::vector<abi::NamedValue> named_values(const std::vector<ClientOption>& options);
 
 }  // namespace lockstep::pjrt

@@ -1,7 +1,6 @@
 #include "lockstep/backend/pjrt/pjrt_backend.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "lockstep/backend/denormals.h"
 #include "lockstep/backend/pjrt/client.h"
 #include "lockstep/backend/pjrt/discovery.h"
+#include "lockstep/backend/pjrt/kind_settings.h"
 #include "lockstep/backend/pjrt/program_store.h"
 #include "lockstep/backend/stablehlo/emit.h"
 #include "lockstep/passes/pass.h"
@@ -17,44 +17,6 @@ namespace lockstep {
 namespace {
 
 using namespace pjrt;
-
-/// Settings of a kind: how its client is opened and how programs are compiled for it.
-struct KindSettings {
-  std::vector<ClientOption> client;
-  std::vector<Flag> flags;
-};
-
-/// XLA's thread pool on the CPU has as many threads as there are devices, and work is split by it:
-/// a constant, so that bits depend neither on the devices in use nor on the machine's cores.
-constexpr int kXlaCpuDevices = 8;
-
-KindSettings settings_of(std::string_view kind) {
-  if (kind == "xla_cpu")
-    // Programs run on the thread that asks for them, as a device's thread does.
-    return {{{"cpu_device_count", int64_t{kXlaCpuDevices}}, {"asynchronous", false}},
-            {{"xla_cpu_enable_fast_math", false},
-             {"xla_cpu_enable_fast_min_max", false},
-             {"xla_cpu_multi_thread_eigen", false}}};
-  if (kind == "cuda")
-    return {{{"platform_name", std::string("cuda")}, {"memory_fraction", 0.9}},
-            {{"xla_gpu_deterministic_ops", true}, {"xla_allow_excess_precision", false}}};
-  if (kind == "rocm")
-    return {{{"platform_name", std::string("rocm")}, {"memory_fraction", 0.9}},
-            {{"xla_gpu_deterministic_ops", true}, {"xla_allow_excess_precision", false}}};
-  return {};
-}
-
-std::shared_ptr<Plugin> load_plugin(const PluginKind& kind) {
-  const PluginSearch search = find_plugin(kind);
-  if (search.path.empty())
-    fail(ErrorCode::kNotFound, "devices", "{} devices ({}) need a PJRT plugin: none in {}. {}",
-         kind.kind, kind.hardware, fmt::join(search.looked, ", "), kind.pip_install);
-  // What plugins log is for those who ask for it; errors come back as values all the same.
-  if (verbose_level() == 0) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
-  // Or as many as this says, when it is loaded.
-  if (kind.kind == "xla_cpu") setenv("PJRT_NPROC", "1", 0);
-  return Plugin::load(search.path);
-}
 
 /// One client a kind for all who use it at the same time: a second one would
 /// ask for the devices' memory again.
@@ -65,9 +27,9 @@ std::shared_ptr<Client> shared_client(const PluginKind& kind) {
   std::weak_ptr<Client>& known = clients[std::string(kind.kind)];
   std::shared_ptr<Client> client = known.lock();
   if (client == nullptr) {
-    const std::shared_ptr<Plugin> plugin = load_plugin(kind);
+    const std::shared_ptr<Plugin> plugin = load_plugin(kind.kind);
     try {
-      client = Client::create(plugin, settings_of(kind.kind).client);
+      client = Client::create(plugin, client_options(kind.kind));
     } catch (const Error& error) {
       // A plugin without its hardware, or with hardware that others hold.
       fail(error.code() == ErrorCode::kOutOfMemory ? error.code() : ErrorCode::kNotFound, "devices",
@@ -200,7 +162,7 @@ class PjrtBackend : public Backend, public DeviceMemory {
       for (int index = 0; index < count; ++index) devices_.push_back(index);
     const int needed = *std::max_element(devices_.begin(), devices_.end()) + 1;
     client_ = shared_client(kind);
-    flags_ = settings_of(kind_).flags;
+    flags_ = compile_flags(kind_);
     if (needed > client_->device_count())
       fail(ErrorCode::kNotFound, "devices", "{}:{} does not exist: there are {} ({})", kind_,
            needed - 1, client_->device_count(), client_->plugin().path());
