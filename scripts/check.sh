@@ -19,6 +19,7 @@ check() {
 }
 
 scripts/install_packages.sh
+scripts/install_plugins.sh xla_cpu cuda-compiler
 if [ $full = yes ]; then
   scripts/fuzz.sh 600
   check asan build-asan

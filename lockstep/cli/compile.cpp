@@ -68,6 +68,20 @@ void write_texts(const std::filesystem::path& folder, const std::vector<ChipRepo
     write_file_atomically(folder / fmt::format("{:03}.mlir", i), reports[i].text);
 }
 
+/// Throws OutOfMemory where a program plans for more than a chip has.
+void check_memory(const ChipCompiler& compiler, const std::string& chip) {
+  for (const ChipReport& report : compiler.reports()) {
+    const pjrt::MemoryPlan& plan = report.program.memory;
+    const int64_t needed = plan.arguments + plan.outputs - plan.aliased + plan.temporary;
+    if (needed > compiler.memory_size())
+      fail(ErrorCode::kOutOfMemory, chip,
+           "programs must fit into {:.1f} GB: \"{}\" plans {:.1f} GB. A smaller --tower-size needs "
+           "less",
+           static_cast<double>(compiler.memory_size()) * 1e-9, report.name,
+           static_cast<double>(needed) * 1e-9);
+  }
+}
+
 }  // namespace
 
 int run_compile(const Arguments& a) {
@@ -105,11 +119,12 @@ int run_compile(const Arguments& a) {
     seconds += report.seconds;
   }
   if (a.has("out")) write_texts(a.text("out"), compiler->reports());
-  if (a.has("json")) {
+  if (a.has("json"))
     std::printf("%s\n", dump_json(json).c_str());
-    return 0;
-  }
-  print_table(json["programs"]);
+  else
+    print_table(json["programs"]);
+  check_memory(*compiler, a.text("target"));
+  if (a.has("json")) return 0;
   std::printf("%zu programs for %lld x %s in %.1f s: batch %lld in towers of %lld\n",
               compiler->reports().size(), static_cast<long long>(devices), a.text("target").c_str(),
               seconds, static_cast<long long>(batch), static_cast<long long>(trainer.tower_size()));

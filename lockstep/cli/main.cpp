@@ -6,6 +6,7 @@
 
 #include "lockstep/base/error.h"
 #include "lockstep/cli/arguments.h"
+#include "lockstep/cli/signals.h"
 
 namespace lockstep {
 namespace {
@@ -44,6 +45,7 @@ int run(std::vector<std::string> words) {
 int main(int count, char** values) {
   // A file that may not grow is an error with a name, not the end.
   std::signal(SIGXFSZ, SIG_IGN);
+  lockstep::name_vendor_crashes();
   try {
     return lockstep::run({values + 1, values + count});
   } catch (const lockstep::Error& error) {

@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "lockstep/base/activity.h"
+
 namespace lockstep {
 namespace {
 
@@ -15,7 +17,19 @@ void remember(int signal) {
   for (int one : kSignals) std::signal(one, SIG_DFL);
 }
 
+constexpr int kCrashes[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+
+void name_crash(int signal) {
+  std::signal(signal, SIG_DFL);
+  write_vendor_activities("lockstep: foreign code has crashed: ");
+  std::raise(signal);
+}
+
 }  // namespace
+
+void name_vendor_crashes() {
+  for (int one : kCrashes) std::signal(one, name_crash);
+}
 
 StopSignals::StopSignals() {
   received_signal = 0;

@@ -41,6 +41,7 @@ class Fit : public TrainingControl {
   void check_same_run(const Json& before) const;
   void refuse_difference(const std::string& name, const Json& before, const Json& now) const;
   void finish_run();
+  void warn_of_other_numerics(const Json& then, const Json& now);
   void begin_run();
   void restore();
   void write_checkpoint();

@@ -100,18 +100,24 @@ void Fit::check_same_run(const Json& before) const {
   refuse_difference("", then, now);
 }
 
+/// The first difference is told: what comes behind it in a signature follows from it.
+void Fit::warn_of_other_numerics(const Json& then, const Json& now) {
+  for (const char* key : {"backend", "processor", "version", "precision", "tower_size",
+                          "threads_per_device", "kernels", "tower_step"}) {
+    const Json before = then.value(key, Json()), after = now.value(key, Json());
+    if (before == after) continue;
+    warn(fmt::format("The run was made with {} {}, and goes on with {}: to rounding, not bit for bit",
+                     key, dump_json(before), dump_json(after)));
+    return;
+  }
+}
+
 /// Writes run.json, and for a new run its first checkpoint: it is durable before training begins,
 /// so that whatever comes there is one to go on from.
 void Fit::begin_run() {
   Json& state = run_->state();
   const Json signature = trainer_->numerics_signature();
-  if (is_resumed_ && state.value("signature", Json()) != signature)
-    for (const auto& [key, value] : signature.items())
-      if (const Json then = state["signature"].value(key, Json()); then != value)
-        warn(fmt::format(
-            "The run was made with {} {}, and goes on with {}: to rounding, not bit for "
-            "bit",
-            key, dump_json(then), dump_json(value)));
+  if (is_resumed_) warn_of_other_numerics(state.value("signature", Json::object()), signature);
   state["signature"] = signature;
   state["arguments"] = run_description();
   write_file_atomically(a_.run / "run.json", dump_json(state["arguments"], 1));

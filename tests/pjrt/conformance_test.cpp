@@ -1,6 +1,8 @@
-// Every op of the table, every sample, forward and gradient, as StableHLO on XLA's CPU devices,
-// against the op's own meaning in f64.
+// Every op of the table, every sample, forward and gradient, as StableHLO through a plugin, against
+// the op's own meaning in f64.
 #include "tests/op_conformance/conformance.h"
+#include <cstdlib>
+
 #include "lockstep/backend/pjrt/pjrt_backend.h"
 
 namespace lockstep {
@@ -8,8 +10,12 @@ namespace {
 
 using namespace conformance;
 
-const Backend& xla_cpu() {
-  static const std::unique_ptr<Backend> backend = make_pjrt_backend("xla_cpu", 1, {});
+/// XLA on the processor, or the kind of hardware that scripts/gpu_check.sh names.
+const Backend& tested_backend() {
+  static const std::unique_ptr<Backend> backend = [] {
+    const char* kind = std::getenv("LOCKSTEP_TEST_KIND");
+    return make_pjrt_backend(kind == nullptr ? "xla_cpu" : kind, 1, {});
+  }();
   return *backend;
 }
 
@@ -24,7 +30,7 @@ TEST_P(OnXla, EqualsMeaning) {
   const Case& c = GetParam();
   OneNode f32(c, DType::kF32), f64(c, DType::kF64);
   // XLA's polynomials for float32 are a few units in the last place away from the C library's.
-  expect_results(xla_cpu(), f32.graph, f32.inputs, evaluate(f64.graph, f64.inputs),
+  expect_results(tested_backend(), f32.graph, f32.inputs, evaluate(f64.graph, f64.inputs),
                  std::max(c.sample.tolerance, 4e-6));
 }
 
@@ -38,7 +44,7 @@ TEST_P(GradientOnXla, EqualsMeaning) {
   const std::vector<HostTensor> cotangents = random_cotangents(f64);
   replace_by_gradient(f32, cotangents);
   replace_by_gradient(f64, cotangents);
-  expect_results(xla_cpu(), f32.graph, f32.inputs, evaluate(f64.graph, f64.inputs),
+  expect_results(tested_backend(), f32.graph, f32.inputs, evaluate(f64.graph, f64.inputs),
                  std::max(c.sample.tolerance, 1e-5));
 }
 

@@ -462,7 +462,14 @@ Error* entry(Args* args) {
   constexpr Function kFunction = FunctionOf<Args>::kFunction;
   ++control.calls[static_cast<size_t>(kFunction)];
   const Fault& fault = control.fault(kFunction);
-  while (fault.hangs) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // For programs that cannot steer it: the position of the function that crashes or hangs.
+  const auto is_named = [](const char* variable) {
+    const char* position = std::getenv(variable);
+    return position != nullptr && std::atoi(position) == static_cast<int>(kFunction);
+  };
+  if (is_named("LOCKSTEP_FAKE_PLUGIN_CRASHES")) std::abort();
+  while (fault.hangs || is_named("LOCKSTEP_FAKE_PLUGIN_HANGS"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const size_t wanted = std::max<size_t>(FunctionOf<Args>::kSize, fault.wanted_size),
                came = args->header.struct_size;
   // The two that read and destroy errors can return none.

@@ -43,11 +43,14 @@ class ChipCompiler : public Backend, public DeviceMemory {
   void wait(const DeviceTensorPtr& tensor) const override;
   void download(std::span<const Download> downloads) const override;
 
+  /// Bytes of one chip's memory.
+  int64_t memory_size() const { return memory_size_; }
   /// Of the programs compiled so far, in the order in which they were finished.
   const std::vector<ChipReport>& reports() const { return reports_; }
 
  private:
   std::string chip_;
+  int64_t memory_size_;
   std::unique_ptr<pjrt::Topology> topology_;
   mutable std::mutex mutex_;
   mutable std::vector<ChipReport> reports_;
