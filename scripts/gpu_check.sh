@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 kind=${1:-cuda}
+steps=20
+[ "$kind" = xla_cpu ] && steps=3 # the processor is slow at this
 out=build/gpu_check
 lockstep=build/lockstep
 rows=()
@@ -21,7 +23,7 @@ note() {
 check() {
   local name=$1 started=$SECONDS result=ok
   shift
-  timeout 150 "$@" >"$out/log" 2>&1 || result=FAILED
+  timeout 150 bash -c 'set -euo pipefail; "$@"' check "$@" >"$out/log" 2>&1 || result=FAILED
   note "$name" "$result" $((SECONDS - started)) "$(tail -n 1 "$out/log" | cut -c1-100)"
 }
 
@@ -43,7 +45,7 @@ mkdir -p "$out"
 
 train() { # DEVICES NAME OPTIONS...
   $lockstep train zoo:mnist_cnn --data fashion-mnist --batch-size 256 --tower-size 32 \
-    --steps-per-epoch 20 --seed 7 --devices "$1" --save "$out/$2.keras" "${@:3}"
+    --steps-per-epoch $steps --seed 7 --devices "$1" --save "$out/$2.keras" "${@:3}"
 }
 
 same() { # FILE FILE...
@@ -62,36 +64,35 @@ resume() {
   # Stopped after some seconds, more than once if it is slow, then gone on with on one device twice.
   for _ in 1 2 3; do
     timeout --signal=KILL 8 $lockstep train zoo:mnist_cnn --data fashion-mnist --batch-size 256 \
-      --tower-size 32 --steps-per-epoch 20 --seed 7 --epochs 3 --devices "$kind:0,0" --run "$out/run" \
+      --tower-size 32 --steps-per-epoch $steps --seed 7 --epochs 3 --devices "$kind:0,0" --run "$out/run" \
       --resume --checkpoint-every 5 --save "$out/resumed.keras" || true
   done
   train "$kind:0,0" resumed --epochs 3 --run "$out/run" --resume --checkpoint-every 5
 }
 
-first="$kind:0,0,0"
+export -f train same agrees resume
+export kind out lockstep steps
 [ "$kind" = xla_cpu ] && one="xla_cpu:1" || one="$kind:0"
 check "ops, forward and gradient" env LOCKSTEP_TEST_KIND="$kind" build/tests/test_pjrt \
   --gtest_brief=1 --gtest_filter='Ops/*'
-check "seed network, 20 steps, one device" train "$one" one --losses "$out/one.txt"
+check "seed network, $steps steps, one device" train "$one" one --losses "$out/one.txt"
 check "the same again" train "$one" again
 check "run to run" same "$out/one.keras" "$out/again.keras"
 check "one device twice" train "$kind:0,0" two
-check "one device three times" train "$first" three
+check "one device three times" train "$kind:0,0,0" three
 check "any number of devices" same "$out/one.keras" "$out/two.keras" "$out/three.keras"
 for ((n = 2; n <= count && n <= 8; n *= 2)); do
   check "$n devices" train "$kind:0-$((n - 1))" "n$n"
   check "$n devices: bits" same "$out/one.keras" "$out/n$n.keras"
 done
-check "the processor, 20 steps" train cpu cpu --losses "$out/cpu.txt"
+check "the processor, $steps steps" train cpu cpu --losses "$out/cpu.txt"
 check "losses agree with the processor" agrees "$out/one.txt" "$out/cpu.txt"
 check "three epochs" train "$one" whole --epochs 3
 check "the same, killed and resumed" resume
 check "resume: bits" same "$out/whole.keras" "$out/resumed.keras"
 
-steps=30
-[ "$kind" = xla_cpu ] && steps=3
 for batch in 256 2048; do
-  check "bench, batch $batch" $lockstep bench zoo:mnist_cnn --batch-size $batch --devices "$one" --steps $steps
+  check "bench, batch $batch" $lockstep bench zoo:mnist_cnn --batch-size $batch --devices "$one" --steps $((steps + 10))
 done
 peer='
 import sys, time, torch, torch.nn as nn
