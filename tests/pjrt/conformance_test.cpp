@@ -54,5 +54,51 @@ INSTANTIATE_TEST_SUITE_P(Ops, GradientOnXla, testing::ValuesIn(cases_where([](co
                          })),
                          param_name<Case>);
 
+/// What comes before a maximum is often computed anew by each of its users, with other roundings:
+/// the gradient must reach an element all the same. Its sum over a window does not depend on which.
+class FusedMaximum {
+ public:
+  FusedMaximum() : builder_(graph_) {
+    const Value x = parameter({4, 3, 3, 4}), gamma = parameter({4}), beta = parameter({4});
+    normalized_ = builder_.relu(builder_.batch_norm_training(x, gamma, beta, 1e-3).y);
+  }
+
+  Builder& builder() { return builder_; }
+  Value normalized() const { return normalized_; }
+  Value parameter(Shape shape) {
+    inputs_.push_back(HostTensor(DType::kF32, shape));
+    PhiloxStream stream(philox_key(inputs_.size(), RandomPurpose::kInit, "fused"));
+    for (float& value : inputs_.back().data<float>()) value = static_cast<float>(stream.uniform());
+    return builder_.parameter({DType::kF32, std::move(shape)}, "x");
+  }
+  /// Sums over each image and channel of the gradient that `y` sends back.
+  void expect_gradient_of(Value y) {
+    const Value dx = gradients(builder_, {{y, parameter(y.shape())}}, {normalized_})[0];
+    graph_.add_result(y);
+    graph_.add_result(builder_.reduce_sum(dx, {1, 2}));
+    expect_results(xla_cpu(), graph_, inputs_, evaluate(graph_, inputs_), 1e-4);
+  }
+
+ private:
+  Graph graph_;
+  Builder builder_;
+  Value normalized_;
+  std::vector<HostTensor> inputs_;
+};
+
+TEST(FusedMaximum, SendsTheGradientOfMaxPoolingToOneElementOfAWindow) {
+  for (int64_t pad : {0, 1}) {
+    FusedMaximum fused;
+    const PoolAttrs attrs{
+        .window = {3, 3}, .strides = {1, 1}, .pad_low = {pad, pad}, .pad_high = {pad, pad}};
+    fused.expect_gradient_of(fused.builder().max_pool2d(fused.normalized(), attrs));
+  }
+}
+
+TEST(FusedMaximum, SendsTheGradientOfReduceMaxToTheLargestElements) {
+  FusedMaximum fused;
+  fused.expect_gradient_of(fused.builder().reduce_max(fused.normalized(), {1, 2}));
+}
+
 }  // namespace
 }  // namespace lockstep

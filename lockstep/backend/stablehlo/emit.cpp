@@ -19,7 +19,8 @@ constexpr EmitFn kEmit[] = {
 std::string identifier(std::string name) {
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  return name;
+  const bool begins_well = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  return begins_well ? name : "_" + name;
 }
 
 /// The bytes of elements, as MLIR reads them: 0x and two digits a byte.
@@ -51,6 +52,19 @@ std::string mlir_type(const TensorType& type) {
   std::string text = "tensor<";
   for (int64_t extent : type.shape) text += fmt::format("{}x", extent);
   return text + std::string(dtype_name(type.dtype)) + ">";
+}
+
+std::string_view comparison_kind(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kF64:
+      return "FLOAT";
+    case DType::kS32:
+    case DType::kS64:
+      return "SIGNED";
+    default:
+      return "UNSIGNED";
+  }
 }
 
 std::string mlir_pairs(std::span<const std::pair<int64_t, int64_t>> pairs) {

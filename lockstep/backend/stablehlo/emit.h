@@ -10,8 +10,9 @@
 namespace lockstep {
 
 struct EmitOptions {
-  std::string name =
-      "program";  // of the module; letters, digits and '_' stay, the rest becomes '_'
+  // Of the module; letters, digits and '_' stay, the rest becomes '_', which also comes before a
+  // digit in front.
+  std::string name = "program";
   std::vector<Donation> donations;
 };
 

@@ -30,19 +30,6 @@ std::string_view direction_name(CompareDirection direction) {
   return "";
 }
 
-std::string_view comparison_kind(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-    case DType::kF64:
-      return "FLOAT";
-    case DType::kS32:
-    case DType::kS64:
-      return "SIGNED";
-    default:
-      return "UNSIGNED";
-  }
-}
-
 }  // namespace
 
 #define EMIT_SAME_TYPE(Id)                       \

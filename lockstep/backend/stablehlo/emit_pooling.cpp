@@ -32,9 +32,9 @@ std::string reduce_window(Emitter& e, const std::string& x, const TensorType& ty
       fmt::arg("reducer", reducer));
 }
 
-/// How many real elements each window holds: f[1, height, width, 1], broadcast to `y`.
+/// How many real elements each window holds: f[height, width], broadcast to `y`.
 std::string window_counts(Emitter& e, const Shape& x, const PoolAttrs& a, const TensorType& y) {
-  HostTensor counts(DType::kF64, {y.shape[1] * y.shape[2]});
+  HostTensor counts(DType::kF64, {y.shape[1], y.shape[2]});
   bool are_equal = true;
   size_t at = 0;
   for (int64_t h = 0; h < y.shape[1]; ++h)
@@ -49,9 +49,7 @@ std::string window_counts(Emitter& e, const Shape& x, const PoolAttrs& a, const 
     }
   if (are_equal) return e.splat(counts.data<double>()[0], y);
   const HostTensor typed = counts.as(y.dtype);
-  const TensorType images{y.dtype, {y.shape[1], y.shape[2]}};
-  return e.broadcast(e.reshape(e.constant(typed), typed.type(), images.shape), images, y.shape,
-                     {1, 2});
+  return e.broadcast(e.constant(typed), typed.type(), y.shape, {1, 2});
 }
 
 std::string divide(Emitter& e, const std::string& a, const std::string& b, const TensorType& type) {

@@ -1,6 +1,7 @@
 // dropout with the library's own Philox4x32-10 in integer ops: masks have the same bits on every
 // backend (docs/determinism.md, "Random numbers").
 #include <cmath>
+#include <map>
 
 #include "lockstep/backend/stablehlo/emitter.h"
 
@@ -15,9 +16,16 @@ class Words {
   Words(Emitter& emitter, Shape shape) : e_(emitter), type_{kWord, std::move(shape)} {}
 
   const TensorType& type() const { return type_; }
-  std::string constant(uint32_t value) { return e_.splat(value, type_); }
-  std::string iota(int dimension) {
-    return e_.let("stablehlo.iota dim = {} : {}", dimension, mlir_type(type_));
+  /// Each constant and iota is written once.
+  const std::string& constant(uint32_t value) {
+    std::string& name = constants_[value];
+    if (name.empty()) name = e_.splat(value, type_);
+    return name;
+  }
+  const std::string& iota(int dimension) {
+    std::string& name = iotas_[dimension];
+    if (name.empty()) name = e_.let("stablehlo.iota dim = {} : {}", dimension, mlir_type(type_));
+    return name;
   }
   std::string binary(std::string_view op, const std::string& a, const std::string& b) {
     return e_.let("stablehlo.{} {}, {} : {}", op, a, b, mlir_type(type_));
@@ -30,14 +38,12 @@ class Words {
   std::pair<std::string, std::string> multiply_wide(const std::string& a, uint32_t factor) {
     const std::string low = binary("multiply", a, constant(factor));
     const std::string wide = wide_type();
-    const auto widen = [&](const std::string& value) {
-      return e_.let("stablehlo.convert {} : ({}) -> {}", value, mlir_type(type_), wide);
-    };
+    const std::string widened =
+        e_.let("stablehlo.convert {} : ({}) -> {}", a, mlir_type(type_), wide);
     const std::string product =
-        e_.let("stablehlo.multiply {}, {} : {}", widen(a), widen(constant(factor)), wide);
-    const std::string shift = e_.let("stablehlo.constant dense<32> : {}", wide);
+        e_.let("stablehlo.multiply {}, {} : {}", widened, wide_constant(factor), wide);
     const std::string high =
-        e_.let("stablehlo.shift_right_logical {}, {} : {}", product, shift, wide);
+        e_.let("stablehlo.shift_right_logical {}, {} : {}", product, wide_constant(32), wide);
     return {e_.let("stablehlo.convert {} : ({}) -> {}", high, wide, mlir_type(type_)), low};
   }
 
@@ -51,8 +57,10 @@ class Words {
       }
       const auto [high0, low0] = multiply_wide(counter[0], 0xD2511F53);
       const auto [high1, low1] = multiply_wide(counter[2], 0xCD9E8D57);
-      counter = {binary("xor", binary("xor", high1, counter[1]), key0), low1,
-                 binary("xor", binary("xor", high0, counter[3]), key1), low0};
+      const std::string mixed0 = binary("xor", high1, counter[1]);
+      const std::string mixed1 = binary("xor", high0, counter[3]);
+      // Braces: from left to right.
+      counter = {binary("xor", mixed0, key0), low1, binary("xor", mixed1, key1), low0};
     }
     return counter;
   }
@@ -63,9 +71,16 @@ class Words {
     std::string text = mlir_type(type_);
     return text.replace(text.rfind("ui32"), 4, "ui64");
   }
+  const std::string& wide_constant(uint32_t value) {
+    std::string& name = wide_constants_[value];
+    if (name.empty()) name = e_.let("stablehlo.constant dense<{}> : {}", value, wide_type());
+    return name;
+  }
 
   Emitter& e_;
   TensorType type_;
+  std::map<uint32_t, std::string> constants_, wide_constants_;
+  std::map<int, std::string> iotas_;
 };
 
 std::string word_of_key(Emitter& e, const std::string& key, int word) {
@@ -112,13 +127,17 @@ void emit_Dropout(Emitter& e, const Node& node) {
   const int64_t blocks = (n + 127) / 128, words = (n + 15) / 16;
 
   Words w(e, {rows, blocks, 16});
-  const std::string lane =
-      w.binary("add", w.binary("multiply", w.iota(1), w.constant(16)), w.iota(2));
-  const std::string row = w.binary("add", w.iota(0), w.broadcast(e.name(node.operands[2])));
+  // A line of its own for whatever adds lines: compilers differ in which argument they take first.
+  const std::string block_of = w.iota(1), lane_of = w.iota(2), row_of = w.iota(0);
+  const std::string first = w.binary("multiply", block_of, w.constant(16));
+  const std::string lane = w.binary("add", first, lane_of);
+  const std::string first_row = w.broadcast(e.name(node.operands[2]));
+  const std::string row = w.binary("add", row_of, first_row);
+  const std::string step = w.broadcast(e.name(node.operands[3])), site = w.constant(a.site);
   const std::string& key = e.name(node.operands[1]);
-  const auto random =
-      w.philox({lane, row, w.broadcast(e.name(node.operands[3])), w.constant(a.site)},
-               w.broadcast(word_of_key(e, key, 0)), w.broadcast(word_of_key(e, key, 1)));
+  const std::string key0 = w.broadcast(word_of_key(e, key, 0));
+  const std::string key1 = w.broadcast(word_of_key(e, key, 1));
+  const auto random = w.philox({lane, row, step, site}, key0, key1);
 
   const std::string threshold = w.constant(static_cast<uint32_t>(std::lround(65536 * a.rate)));
   const TensorType half{DType::kBool, {rows, blocks, 1, 16}};
@@ -166,8 +185,8 @@ void emit_DropoutGradient(Emitter& e, const Node& node) {
   Words lanes(e, {rows, words, 16});
   const std::string wide = e.convert(e.name(node.operands[1]), mask, kWord);
   const std::string repeated = e.broadcast(wide, {kWord, mask.shape}, lanes.type().shape, {0, 1});
-  const std::string bit = lanes.binary(
-      "and", lanes.binary("shift_right_logical", repeated, lanes.iota(2)), lanes.constant(1));
+  const std::string shifted = lanes.binary("shift_right_logical", repeated, lanes.iota(2));
+  const std::string bit = lanes.binary("and", shifted, lanes.constant(1));
   const std::string kept = compare(e, "NE", bit, lanes.constant(0), lanes.type());
   const Shape flat{rows, words * 16};
   define_scaled(

@@ -16,6 +16,9 @@ namespace lockstep {
 /// "tensor<2x3xf32>", "tensor<f32>".
 std::string mlir_type(const TensorType& type);
 
+/// How elements of a dtype are compared: "FLOAT", "SIGNED", "UNSIGNED".
+std::string_view comparison_kind(DType dtype);
+
 /// "[1, 2, 3]"
 template <class Range>
 std::string mlir_list(const Range& numbers) {

@@ -33,7 +33,8 @@ std::vector<Value> relu_decompose(Builder& b, const Attrs&, std::span<const Valu
 }
 
 std::vector<Value> relu_gradient_decompose(Builder& b, const Attrs&, std::span<const Value> in) {
-  return {b.select(b.compare(in[0], 0.0, CompareDirection::kGt), in[1], b.like(in[1], 0.0))};
+  const Value is_positive = b.compare(in[0], 0.0, CompareDirection::kGt);
+  return {b.select(is_positive, in[1], b.like(in[1], 0.0))};
 }
 
 // -- elu
@@ -70,15 +71,17 @@ std::vector<Value> elu_decompose(Builder& b, const Attrs& attrs, std::span<const
   const auto& a = std::get<EluAttrs>(attrs);
   const Value x = in[0];
   const Value negative = b.multiply(b.exponential_minus_one(b.minimum(x, 0.0)), a.scale * a.alpha);
-  return {b.select(b.compare(x, 0.0, CompareDirection::kGt), b.multiply(x, a.scale), negative)};
+  const Value is_positive = b.compare(x, 0.0, CompareDirection::kGt);
+  return {b.select(is_positive, b.multiply(x, a.scale), negative)};
 }
 
 std::vector<Value> elu_gradient_decompose(Builder& b, const Attrs& attrs,
                                           std::span<const Value> in) {
   const auto& a = std::get<EluAttrs>(attrs);
   const Value y = in[0];
-  return {b.multiply(in[1], b.select(b.compare(y, 0.0, CompareDirection::kGt), b.like(y, a.scale),
-                                     b.add(y, a.scale * a.alpha)))};
+  const Value is_positive = b.compare(y, 0.0, CompareDirection::kGt);
+  const Value negative = b.add(y, a.scale * a.alpha);
+  return {b.multiply(in[1], b.select(is_positive, b.like(y, a.scale), negative))};
 }
 
 // -- samples

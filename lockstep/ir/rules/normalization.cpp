@@ -128,8 +128,8 @@ std::vector<Value> gradient_decompose(Builder& b, const Attrs& attrs, std::span<
   const Value normal = b.multiply(b.subtract(in[0], in[2]), inverse);
   const Value dbeta = b.reduce_sum(in[4], axes);
   const Value dgamma = b.reduce_sum(b.multiply(in[4], normal), axes);
-  const Value inner =
-      b.subtract(b.subtract(in[4], b.divide(dbeta, n)), b.multiply(normal, b.divide(dgamma, n)));
+  const Value centred = b.subtract(in[4], b.divide(dbeta, n));
+  const Value inner = b.subtract(centred, b.multiply(normal, b.divide(dgamma, n)));
   return {b.multiply(b.multiply(in[1], inverse), inner), dgamma, dbeta};
 }
 

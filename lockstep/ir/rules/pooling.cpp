@@ -122,13 +122,19 @@ void max_gradient_eval(Inputs in, const Attrs& attrs, Outputs out) {
   });
 }
 
-/// For each place of a window in turn: what x has there, compared with the largest; the first equal
-/// one takes dy. Pads with NaN, which equals nothing.
+/// The places of a window in turn: one that is larger than all before it is the winner so far, and
+/// the last winner takes dy. Not the one that equals y: a compiler that fuses may compute x anew
+/// for each use, with other roundings, and then no place need equal y. Pads with NaN, which is
+/// never the winner.
 std::vector<Value> max_gradient_decompose(Builder& b, const Attrs& attrs,
                                           std::span<const Value> in) {
   const PoolAttrs& a = pool(attrs);
-  const Value x = in[0], y = in[1], dy = in[2];
+  const Value x = in[0], y = in[1];
   const Shape &xs = x.shape(), &ys = y.shape();
+  const Value nothing = b.like(y, 0.0);
+  // A window with NaN has no largest element.
+  const Value is_number = b.compare(y, y, CompareDirection::kEq);
+  const Value dy = b.select(is_number, in[2], nothing);
   const auto over_images = [](int64_t h, int64_t w) { return Dims{0, h, w, 0}; };
   const auto covered = [&](size_t i) {
     return (ys[static_cast<int>(i) + 1] - 1) * a.strides[i] + a.window[i];
@@ -139,16 +145,36 @@ std::vector<Value> max_gradient_decompose(Builder& b, const Attrs& attrs,
   const Value covered_x = b.pad(
       x, b.constant(static_cast<double>(kNan), x.dtype()), over_images(a.pad_low[0], a.pad_low[1]),
       over_images(height - xs[1] - a.pad_low[0], width - xs[2] - a.pad_low[1]), none);
-  Value taken, sum;
+  const auto last = [&](int64_t h, int64_t w) {
+    return std::pair(height - a.window[0] + h + 1, width - a.window[1] + w + 1);
+  };
+  std::vector<Value> places;
+  for (int64_t i = 0; i < a.window[0] * a.window[1]; ++i)
+    places.push_back(b.constant(static_cast<double>(i), {DType::kS32, ys}));
+  Value largest, winner;
   for (int64_t h = 0; h < a.window[0]; ++h)
     for (int64_t w = 0; w < a.window[1]; ++w) {
-      const int64_t bottom = height - a.window[0] + h + 1, right = width - a.window[1] + w + 1;
+      const auto [bottom, right] = last(h, w);
       const Value here = b.slice(covered_x, over_images(h, w), {xs[0], bottom, right, xs[3]},
                                  {1, a.strides[0], a.strides[1], 1});
-      const Value equal = b.compare(here, y, CompareDirection::kEq);
-      const Value first = taken.valid() ? b.logical_and(equal, b.logical_not(taken)) : equal;
-      taken = taken.valid() ? b.logical_or(taken, equal) : equal;
-      const Value share = b.pad(b.select(first, dy, b.like(dy, 0.0)), zero, over_images(h, w),
+      const Value place = places[static_cast<size_t>(h * a.window[1] + w)];
+      if (!largest.valid()) {
+        largest = here, winner = place;
+        continue;
+      }
+      const Value is_real = b.compare(here, here, CompareDirection::kEq);
+      const Value is_no_larger = b.compare(here, largest, CompareDirection::kLe);
+      const Value wins = b.logical_and(is_real, b.logical_not(is_no_larger));
+      largest = b.select(wins, here, largest);
+      winner = b.select(wins, place, winner);
+    }
+  Value sum;
+  for (int64_t h = 0; h < a.window[0]; ++h)
+    for (int64_t w = 0; w < a.window[1]; ++w) {
+      const auto [bottom, right] = last(h, w);
+      const Value place = places[static_cast<size_t>(h * a.window[1] + w)];
+      const Value takes = b.compare(winner, place, CompareDirection::kEq);
+      const Value share = b.pad(b.select(takes, dy, nothing), zero, over_images(h, w),
                                 over_images(height - bottom, width - right), interior);
       sum = sum.valid() ? b.add(sum, share) : share;
     }

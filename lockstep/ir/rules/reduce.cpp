@@ -153,6 +153,12 @@ std::vector<OpSample> argmax_samples() {
           {"ties", {floats({2, 3}, {1, 1, 0, -1, -2, -1})}, AxisAttrs{1}},
           {"infinite", {floats({2, 3}, {-kInf, kInf, 0, -kInf, -kInf, -kInf})}, AxisAttrs{1}},
           {"ints", {HostTensor::of<int32_t>({2, 3}, {1, 5, 5, -3, -2, -1})}, AxisAttrs{1}},
+          // NaN is no larger than anything, and nothing is larger than a NaN in front.
+          {"nan",
+           {floats({5, 3},
+                   {5, kNan, 3, kNan, 1, kInf, kNan, kNan, kNan, -kInf, kNan, -kInf, 1, 3, kNan})},
+           AxisAttrs{1}},
+          {"bytes", {HostTensor::of<uint8_t>({2, 3}, {1, 200, 5, 127, 128, 0})}, AxisAttrs{1}},
           {"one", {uniform({4, 1}, -1, 1, 3)}, AxisAttrs{1}},
           {"long", {uniform({3, 1003}, -1, 1, 4)}, AxisAttrs{1}}};
 }

@@ -1,0 +1,19 @@
+module @argmax__bytes {
+  func.func public @main(%arg0: tensor<2x3xui8>) -> (tensor<2xi32>) {
+    %0 = stablehlo.iota dim = 1 : tensor<2x3xi32>
+    %1 = stablehlo.constant dense<0> : tensor<ui8>
+    %2 = stablehlo.constant dense<0> : tensor<i32>
+    %3:2 = stablehlo.reduce(%arg0 init: %1), (%0 init: %2) across dimensions = [1] : (tensor<2x3xui8>, tensor<2x3xi32>, tensor<ui8>, tensor<i32>) -> (tensor<2xui8>, tensor<2xi32>)
+     reducer(%a: tensor<ui8>, %b: tensor<ui8>) (%ai: tensor<i32>, %bi: tensor<i32>) {
+      %g = stablehlo.compare GT, %a, %b, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      %e = stablehlo.compare EQ, %a, %b, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      %l = stablehlo.compare LT, %ai, %bi, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %el = stablehlo.and %e, %l : tensor<i1>
+      %left = stablehlo.or %g, %el : tensor<i1>
+      %m = stablehlo.select %left, %a, %b : tensor<i1>, tensor<ui8>
+      %mi = stablehlo.select %left, %ai, %bi : tensor<i1>, tensor<i32>
+      stablehlo.return %m, %mi : tensor<ui8>, tensor<i32>
+    }
+    return %3#1 : tensor<2xi32>
+  }
+}

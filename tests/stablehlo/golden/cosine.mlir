@@ -1,0 +1,6 @@
+module @cosine__scalar {
+  func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {
+    %0 = stablehlo.cosine %arg0 : tensor<f32>
+    return %0 : tensor<f32>
+  }
+}

@@ -1,0 +1,6 @@
+module @floor__scalar {
+  func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {
+    %0 = stablehlo.floor %arg0 : tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
