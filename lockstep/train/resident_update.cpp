@@ -246,12 +246,15 @@ void ResidentUpdate::compile_moving_averages() {
   const int64_t first = layout_.gradients_size;
   const Value tail = b.parameter({DType::kF32, {layout_.sums_size - first}}, "sums");
   const Value rows = b.parameter({DType::kF32, {}}, "rows");
+  std::map<const Variable*, Value> newest;  // a layer called twice moves its statistics twice
   for (const MovingAverage& moving : layout_.moving_averages) {
     const int64_t n = moving.variable->size(), begin = moving.sum_offset - first;
-    const Value value = flat(b, b.parameter({DType::kF32, moving.variable->shape}, "moving"));
+    const Value held = flat(b, b.parameter({DType::kF32, moving.variable->shape}, "moving"));
+    Value& value = newest.try_emplace(moving.variable.get(), held).first->second;
     const Value count = b.multiply(rows, static_cast<double>(moving.positions_per_row));
-    graph.add_result(
-        move_average(b, moving.momentum, value, b.slice(tail, {begin}, {begin + n}, {1}), count));
+    const Value statistic = b.slice(tail, {begin}, {begin + n}, {1});
+    value = move_average(b, moving.momentum, value, statistic, count);
+    graph.add_result(value);
   }
   moving_ = compile(graph, "moving averages", {});
 }

@@ -46,5 +46,27 @@ TEST(Agreement, SeedCnnForTwentySteps) {
   }
 }
 
+/// Everything that sums over rows, layers called twice among it.
+TEST(Agreement, OfEveryKindOfState) {
+  for (const bool synchronized : {false, true}) {
+    same_bits::Recipe recipe{.synchronized = synchronized};
+    recipe.optimizer_config = {{"clipnorm", 0.5}, {"use_ema", true}, {"weight_decay", 0.01}};
+    const DatasetPtr data = same_bits::make_data(24);
+    const auto on = [&](const char* devices) {
+      return same_bits::train(recipe, data,
+                              {.batch_size = 12, .devices = devices, .tower_size = 3});
+    };
+    const same_bits::Outcome want = on("cpu:2"), got = on("xla_cpu:2");
+    ASSERT_EQ(got.tensors.size(), want.tensors.size());
+    for (size_t i = 0; i < want.tensors.size(); ++i) {
+      const auto a = want.tensors[i].data<float>(), b = got.tensors[i].data<float>();
+      for (size_t j = 0; j < a.size(); ++j)
+        ASSERT_NEAR(a[j], b[j], 1e-4f * (1 + std::abs(a[j]))) << "tensor " << i << " at " << j;
+    }
+    for (size_t i = 0; i < want.numbers.size(); ++i)
+      EXPECT_NEAR(got.numbers[i], want.numbers[i], 1e-4 * (1 + std::abs(want.numbers[i])));
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

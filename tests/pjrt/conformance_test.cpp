@@ -76,7 +76,7 @@ class FusedMaximum {
     const Value dx = gradients(builder_, {{y, parameter(y.shape())}}, {normalized_})[0];
     graph_.add_result(y);
     graph_.add_result(builder_.reduce_sum(dx, {1, 2}));
-    expect_results(xla_cpu(), graph_, inputs_, evaluate(graph_, inputs_), 1e-4);
+    expect_results(tested_backend(), graph_, inputs_, evaluate(graph_, inputs_), 1e-4);
   }
 
  private:
