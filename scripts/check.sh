@@ -21,6 +21,7 @@ check() {
 scripts/install_packages.sh
 scripts/install_plugins.sh xla_cpu cuda-compiler
 if [ $full = yes ]; then
+  export LOCKSTEP_FULL_TESTS=1
   scripts/fuzz.sh 600
   check asan build-asan
   check tsan build-tsan

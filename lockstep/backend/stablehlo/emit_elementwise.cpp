@@ -72,7 +72,7 @@ void emit_Erf(Emitter& e, const Node& node) {
   e.define(node, "chlo.erf {0} : {1} -> {1}", e.name(node.operands[0]), e.tensor(node.operands[0]));
 }
 
-/// Two roundings, as the op is defined; stablehlo.rsqrt may be an approximation.
+/// As the op is defined. A compiler may make one instruction of it all the same.
 void emit_Rsqrt(Emitter& e, const Node& node) {
   e.emit_as(node, [](Builder& b, std::span<const Value> in) -> std::vector<Value> {
     return {b.divide(1.0, b.sqrt(in[0]))};
