@@ -8,6 +8,8 @@
 #include <climits>
 #include <utility>
 
+#include "lockstep/base/protobuf.h"
+
 namespace lockstep {
 namespace {
 
@@ -19,7 +21,8 @@ enum EventField { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5 };
 constexpr uint32_t kSummaryValue = 1;
 enum ValueField { kTag = 1, kSimpleValue = 2 };
 
-enum Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+using Wire = ProtobufWire;
+constexpr std::string_view kRule = "records must hold TensorFlow events";
 
 constexpr std::array<uint32_t, 256> make_crc_table() {
   std::array<uint32_t, 256> table{};
@@ -49,112 +52,20 @@ T get_fixed(std::string_view bytes) {
   return value;
 }
 
-void put_varint(Bytes& out, uint64_t value) {
-  for (; value > 127; value >>= 7) out += static_cast<char>(128 | (value & 127));
-  out += static_cast<char>(value);
-}
-
-void put_key(Bytes& out, uint32_t field, Wire wire) {
-  put_varint(out, field << 3 | wire);
-}
-
-void put_bytes(Bytes& out, uint32_t field, std::string_view bytes) {
-  put_key(out, field, kBytes);
-  put_varint(out, bytes.size());
-  out += bytes;
-}
-
 /// The fields that every event begins with.
-Bytes begin_event(double wall_time, int64_t step) {
-  Bytes event;
-  put_key(event, kWallTime, kFixed64);
-  put_fixed(event, std::bit_cast<uint64_t>(wall_time));
-  put_key(event, kStep, kVarint);
-  put_varint(event, static_cast<uint64_t>(step));
-  return event;
+ProtobufWriter begin_event(double wall_time, int64_t step) {
+  return ProtobufWriter().real(kWallTime, wall_time).number(kStep, static_cast<uint64_t>(step));
 }
 
 Bytes version_event(double wall_time) {
-  Bytes event = begin_event(wall_time, 0);
-  put_bytes(event, kFileVersion, kVersion);
-  return event;
+  return begin_event(wall_time, 0).bytes(kFileVersion, kVersion).text();
 }
 
 Bytes scalar_event(std::string_view tag, int64_t step, float value, double wall_time) {
-  Bytes scalar, summary, event = begin_event(wall_time, step);
-  put_bytes(scalar, kTag, tag);
-  put_key(scalar, kSimpleValue, kFixed32);
-  put_fixed(scalar, std::bit_cast<uint32_t>(value));
-  put_bytes(summary, kSummaryValue, scalar);
-  put_bytes(event, kSummary, summary);
-  return event;
+  const Bytes scalar = ProtobufWriter().bytes(kTag, tag).real(kSimpleValue, value).text();
+  const Bytes summary = ProtobufWriter().bytes(kSummaryValue, scalar).text();
+  return begin_event(wall_time, step).bytes(kSummary, summary).text();
 }
-
-/// Walks the fields of one message.
-class MessageReader {
- public:
-  /// `where` and `record`, the byte at which its record begins, are for messages.
-  MessageReader(std::string_view message, std::string_view where, size_t record)
-      : rest_(message), where_(where), record_(record) {}
-
-  /// Reads the next field; false at the end of the message.
-  bool next() {
-    if (rest_.empty()) return false;
-    const uint64_t key = varint();
-    if (key >> 3 == 0 || key > UINT32_MAX) bad("a field's number out of range");
-    number_ = static_cast<uint32_t>(key >> 3);
-    wire_ = static_cast<uint32_t>(key & 7);
-    switch (wire_) {
-      case kVarint:
-        bits_ = varint();
-        break;
-      case kFixed64:
-        bits_ = get_fixed<uint64_t>(take(8));
-        break;
-      case kFixed32:
-        bits_ = get_fixed<uint32_t>(take(4));
-        break;
-      case kBytes:
-        bytes_ = take(varint());
-        break;
-      default:
-        bad("a field of an unknown kind");
-    }
-    return true;
-  }
-  bool is(uint32_t number, Wire wire) const { return number_ == number && wire_ == wire; }
-  uint64_t bits() const { return bits_; }
-  std::string_view bytes() const { return bytes_; }
-  /// The field's bytes as a message.
-  MessageReader message() const { return MessageReader(bytes_, where_, record_); }
-
- private:
-  [[noreturn]] void bad(const char* what) const {
-    fail(ErrorCode::kDataLoss, where_,
-         "records must hold TensorFlow events: {} (record at byte {})", what, record_);
-  }
-  std::string_view take(uint64_t size) {
-    if (size > rest_.size()) bad("a field longer than its message");
-    const std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      value |= static_cast<uint64_t>(byte & 127) << shift;
-      if (byte < 128) return value;
-    }
-    bad("a number of more than ten bytes");
-  }
-
-  std::string_view rest_, where_;
-  size_t record_;
-  uint32_t number_ = 0, wire_ = 0;
-  uint64_t bits_ = 0;
-  std::string_view bytes_;
-};
 
 struct Event {
   double wall_time = 0;
@@ -163,30 +74,31 @@ struct Event {
 };
 
 /// Of a Summary.Value that is no scalar nothing is kept.
-void add_value(MessageReader value, Event& event) {
+void add_value(ProtobufReader value, Event& event) {
   std::string_view tag;
   float number = 0;
   bool is_scalar = false;
   while (value.next()) {
-    if (value.is(kTag, kBytes)) tag = value.bytes();
-    if (!value.is(kSimpleValue, kFixed32)) continue;
+    if (value.is(kTag, Wire::kBytes)) tag = value.bytes();
+    if (!value.is(kSimpleValue, Wire::kFixed32)) continue;
     number = std::bit_cast<float>(static_cast<uint32_t>(value.bits()));
     is_scalar = true;
   }
   if (is_scalar) event.scalars.emplace_back(tag, number);
 }
 
-Event parse_event(MessageReader message) {
+Event parse_event(ProtobufReader message) {
   Event event;
   while (message.next()) {
-    if (message.is(kWallTime, kFixed64)) event.wall_time = std::bit_cast<double>(message.bits());
-    if (message.is(kStep, kVarint)) event.step = static_cast<int64_t>(message.bits());
+    if (message.is(kWallTime, Wire::kFixed64))
+      event.wall_time = std::bit_cast<double>(message.bits());
+    if (message.is(kStep, Wire::kVarint)) event.step = static_cast<int64_t>(message.bits());
     // One of the two: the later one counts.
-    if (message.is(kFileVersion, kBytes)) event.scalars.clear();
-    if (!message.is(kSummary, kBytes)) continue;
-    MessageReader summary = message.message();
+    if (message.is(kFileVersion, Wire::kBytes)) event.scalars.clear();
+    if (!message.is(kSummary, Wire::kBytes)) continue;
+    ProtobufReader summary = message.message();
     while (summary.next())
-      if (summary.is(kSummaryValue, kBytes)) add_value(summary.message(), event);
+      if (summary.is(kSummaryValue, Wire::kBytes)) add_value(summary.message(), event);
   }
   return event;
 }
@@ -208,7 +120,7 @@ size_t for_each_event(std::string_view bytes, std::string_view where, Body&& bod
     if (length > bytes.size() - at - kHead - kTail) break;
     check(at + kHead, length, "data");
     const std::string_view data = bytes.substr(at + kHead, length);
-    body(parse_event(MessageReader(data, where, at)));
+    body(parse_event(ProtobufReader(data, where, kRule, at)));
     at += kHead + length + kTail;
   }
   return at;

@@ -72,7 +72,8 @@ std::vector<std::string_view> known_chips() {
   return names;
 }
 
-ChipCompiler::ChipCompiler(std::string_view chip, int device_count) : chip_(chip), memory_size_(find_chip(chip).memory_size) {
+ChipCompiler::ChipCompiler(std::string_view chip, int device_count)
+    : chip_(chip), memory_size_(find_chip(chip).memory_size) {
   const std::string description = describe(find_chip(chip));
   topology_ =
       std::make_unique<pjrt::Topology>(pjrt::load_plugin("cuda"), description, device_count);

@@ -37,8 +37,4 @@ class Topology {
   abi::TopologyDescription* topology_ = nullptr;
 };
 
-/// Instructions of an HLO module in protocol buffers' wire format, and the targets of its custom
-/// calls. Throws DataLoss where the bytes are no such message.
-void count_instructions(std::string_view hlo_module, ChipProgram& program);
-
 }  // namespace lockstep::pjrt
