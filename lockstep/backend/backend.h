@@ -106,7 +106,8 @@ struct Donation {
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  virtual std::unique_ptr<DeviceProgram> compile_resident(
+  /// Graphs that are alike in everything share one program.
+  virtual std::shared_ptr<DeviceProgram> compile_resident(
       const Graph& graph, const CompileOptions& options, std::vector<Donation> donations) const = 0;
   /// Copies from dense row-major host memory before it returns.
   virtual DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const = 0;

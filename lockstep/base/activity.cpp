@@ -61,8 +61,13 @@ Slot* own_slot() {
 }
 
 double limit_seconds() {
+  constexpr double kUsual = 900;
   const char* text = std::getenv("LOCKSTEP_VENDOR_TIMEOUT");
-  return text == nullptr ? 900.0 : std::atof(text);
+  if (text == nullptr) return kUsual;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  // What is no number must not switch the watch off.
+  return end == text || *end != '\0' || !(seconds >= 0) ? kUsual : seconds;
 }
 
 void check_limit(double limit) {
@@ -75,7 +80,7 @@ void check_limit(double limit) {
     }
     if (since == 0 || monotonic_seconds() - since < limit) continue;
     std::fprintf(stderr,
-                 "lockstep: foreign code did not come back for %.0f s: %s. The process ends; a run "
+                 "lockstep: foreign code did not come back for %g s: %s. The process ends; a run "
                  "goes on from its last checkpoint with --resume. LOCKSTEP_VENDOR_TIMEOUT sets the "
                  "limit\n",
                  limit, describe_activities().c_str());

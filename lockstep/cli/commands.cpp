@@ -4,8 +4,10 @@ namespace lockstep {
 
 const std::vector<Command>& commands() {
   static const OptionHelp kDevices{"devices", "SPEC",
-                                   "cpu (a device a core), cpu:N, cpu:0-3, reference:N"};
+                                   "cpu (a device a core), cpu:N, cpu:0-3, cuda, cuda:0,1, "
+                                   "xla_cpu:N, reference:N (lockstep devices lists them)"};
   static const OptionHelp kBatch{"batch-size", "N", "samples of one step (32)"};
+  static const OptionHelp kBenchBatch{"batch-size", "N", "samples of one step (256)"};
   static const OptionHelp kTower{"tower-size", "N", "rows of a tower (from batch size and model)"};
   static const OptionHelp kData{"data", "SOURCE", "fashion-mnist | idx:DIR | npy:DIR | FILE.npz"};
   static const OptionHelp kWeights{"weights", "FILE",
@@ -62,7 +64,7 @@ const std::vector<Command>& commands() {
       {"bench",
        "MODEL",
        "training speed on random data",
-       {kBatch,
+       {kBenchBatch,
         kDevices,
         kTower,
         {"steps", "N", "timed steps (20)"},
@@ -74,7 +76,7 @@ const std::vector<Command>& commands() {
        "a training's programs for a chip that need not be here: memory plan, fusions, collectives",
        {{"target", "CHIP", "h100 or h200"},
         {"devices", "N", "chips (1)"},
-        kBatch,
+        kBenchBatch,
         kTower,
         {"out", "DIR", "writes each program's StableHLO text there"},
         {"json", "", "one line of JSON"}},

@@ -63,7 +63,6 @@ void print_table(const Json& programs) {
 }
 
 void write_texts(const std::filesystem::path& folder, const std::vector<ChipReport>& reports) {
-  std::filesystem::create_directories(folder);
   for (size_t i = 0; i < reports.size(); ++i)
     write_file_atomically(folder / fmt::format("{:03}.mlir", i), reports[i].text);
 }
@@ -95,6 +94,12 @@ int run_compile(const Arguments& a) {
   const int64_t batch = a.integer("batch-size", 256);
   if (!a.has("target"))
     invalid_argument("--target", "expected: a chip, one of {}", fmt::join(known_chips(), ", "));
+  if (a.has("out")) {
+    std::error_code error;
+    std::filesystem::create_directories(a.text("out"), error);
+    if (!std::filesystem::is_directory(a.text("out")))
+      invalid_argument("--out", "must be a folder, or a name for one: \"{}\"", a.text("out"));
+  }
   const auto compiler = std::make_shared<ChipCompiler>(a.text("target"), static_cast<int>(devices));
   model.network()->initialize(0);
   TrainerOptions options;

@@ -60,8 +60,8 @@ class ResidentRunner : public StepRunner {
   const DeviceMemory& memory_;
   std::vector<int64_t> sizes_;  // of each tensor of sums: pieces, then the tail
   std::vector<int> owners_;
-  std::unique_ptr<DeviceProgram> add_all_, scatter_;
-  std::vector<std::unique_ptr<DeviceProgram>> add_joined_, split_;  // of each owner
+  std::shared_ptr<DeviceProgram> add_all_, scatter_;
+  std::vector<std::shared_ptr<DeviceProgram>> add_joined_, split_;  // of each owner
   std::vector<DeviceState> devices_;
   // [slot][tower]
   std::vector<std::vector<DeviceTensorPtr>> values_, exchanges_;

@@ -107,8 +107,9 @@ History Fit::run() {
     finish_run();
     return std::move(history_);
   }
-  for (const CallbackPtr& callback : callbacks_) callback->on_train_end(*this);
+  // Averages first, as in Keras: what EarlyStopping restores stays.
   trainer_->finalize_averages();
+  for (const CallbackPtr& callback : callbacks_) callback->on_train_end(*this);
   finish_run();
   return std::move(history_);
 }

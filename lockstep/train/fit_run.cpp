@@ -106,8 +106,9 @@ void Fit::warn_of_other_numerics(const Json& then, const Json& now) {
                           "threads_per_device", "kernels", "tower_step"}) {
     const Json before = then.value(key, Json()), after = now.value(key, Json());
     if (before == after) continue;
-    warn(fmt::format("The run was made with {} {}, and goes on with {}: to rounding, not bit for bit",
-                     key, dump_json(before), dump_json(after)));
+    warn(fmt::format(
+        "The run was made with {} {}, and goes on with {}: to rounding, not bit for bit", key,
+        dump_json(before), dump_json(after)));
     return;
   }
 }

@@ -123,9 +123,12 @@ void Model::require_compiled(const char* what) const {
 }
 
 Trainer& Model::trainer_for(const TrainerOptions& options) {
+  // Where compiled programs are kept matters to those that keep any: each run has all of its own.
+  const bool keeps_programs = !is_host_kind(options.devices.substr(0, options.devices.find(':')));
   const std::string key =
-      fmt::format("{} {} {} {} {} {}", options.devices, options.batch_size, options.tower_size,
-                  options.seed, static_cast<int>(options.placement), options.global_batchnorm);
+      fmt::format("{} {} {} {} {} {} {}", options.devices, options.batch_size, options.tower_size,
+                  options.seed, static_cast<int>(options.placement), options.global_batchnorm,
+                  keeps_programs ? options.program_folder.string() : "");
   if (trainer_ && key == trainer_key_ && !options.before_tower) return *trainer_;
   keep_state();
   trainer_.reset();

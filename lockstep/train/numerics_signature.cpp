@@ -76,8 +76,8 @@ Json Trainer::numerics_signature() {
   data.variables = reinterpret_cast<const float*>(weights.data());
   fetch_variables();
   data.resident = resident_.get();
+  train.seen_version = resident_version_ = 0;  // what is packed or copied belongs to other weights
   train.runner->run(data);
-  train.seen_version = resident_version_ = 0;  // what was packed or copied belongs to other weights
   const std::vector<float> values = train.runner->copy_sums();
   const std::string_view sums(reinterpret_cast<const char*>(values.data()),
                               values.size() * sizeof(float));

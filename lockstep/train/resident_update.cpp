@@ -115,15 +115,6 @@ ResidentUpdate::~ResidentUpdate() = default;
 
 // -- programs
 
-/// One executable for all pieces of equal shape and settings: their graphs are the same text.
-std::shared_ptr<DeviceProgram> ResidentUpdate::compile(const Graph& graph, const std::string& name,
-                                                       std::vector<Donation> donations) {
-  std::lock_guard lock(mutex_);
-  std::shared_ptr<DeviceProgram>& program = programs_[name + "\n" + graph.str()];
-  if (program == nullptr) program = memory_.compile_resident(graph, {name}, std::move(donations));
-  return program;
-}
-
 bool ResidentUpdate::needs_norms() const {
   const ClipMode mode = clip_mode(optimizer_->common);
   return mode == ClipMode::kNorm || mode == ClipMode::kGlobalNorm;
@@ -183,7 +174,7 @@ std::shared_ptr<DeviceProgram> ResidentUpdate::make_prepare_program(const Piece&
   }
   if (needs_norms() && variant.updates) blocks.push_back(block_sums(b, b.square(gradient)));
   for (const Value& value : blocks) graph.add_result(value);
-  return compile(graph, fmt::format("prepare {} gradients", piece.size), {});
+  return memory_.compile_resident(graph, {fmt::format("prepare {} gradients", piece.size)}, {});
 }
 
 /// (weight; in a step that updates: gradient, learning rate, updates, squared norm, slots; average
@@ -235,7 +226,8 @@ std::shared_ptr<DeviceProgram> ResidentUpdate::make_apply_program(const Piece& p
     part = flat(b, variable.constraint->apply(b, b.reshape(part, variable.shape)));
   graph.add_result(part);
   for (const Value& value : kept) graph.add_result(value);
-  return compile(graph, fmt::format("update {} weights", piece.size), std::move(donations));
+  return memory_.compile_resident(graph, {fmt::format("update {} weights", piece.size)},
+                                  std::move(donations));
 }
 
 /// (sums behind the gradients, rows of the batch, moving statistics...) -> new ones.
@@ -256,7 +248,7 @@ void ResidentUpdate::compile_moving_averages() {
     value = move_average(b, moving.momentum, value, statistic, count);
     graph.add_result(value);
   }
-  moving_ = compile(graph, "moving averages", {});
+  moving_ = memory_.compile_resident(graph, {"moving averages"}, {});
 }
 
 /// Joins of each owner's new values; and, on every device, all owners' joined values taken apart
@@ -271,7 +263,8 @@ void ResidentUpdate::compile_publication() {
   std::vector<Value> joined;
   for (const std::vector<int64_t>& owned : sizes) {
     const std::vector<int> owners(owned.size(), 0);
-    join_.push_back(compile(*scatter_graph(owned, owners, 1), "join weights", {}));
+    join_.push_back(
+        memory_.compile_resident(*scatter_graph(owned, owners, 1), {"join weights"}, {}));
     joined.push_back(b.parameter({DType::kF32, {joined_size(owned)}}, "joined"));
   }
   std::vector<int64_t> ends(devices_.size(), 0);
@@ -290,7 +283,7 @@ void ResidentUpdate::compile_publication() {
   }
   for (const MovingAverage& moving : layout_.moving_averages)
     graph.add_result(b.reshape(take(0, moving.variable->size()), moving.variable->shape));
-  unpack_ = compile(graph, "publish weights", {});
+  unpack_ = memory_.compile_resident(graph, {"publish weights"}, {});
 }
 
 // -- one step

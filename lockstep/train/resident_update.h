@@ -2,9 +2,7 @@
 // leave their owner, new weights are copied to all.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,8 +41,6 @@ class ResidentUpdate final : public Update, public ResidentPhases {
   bool needs_norms() const;
   bool is_update_step() const;
   Variant variant() const;
-  std::shared_ptr<DeviceProgram> compile(const Graph& graph, const std::string& name,
-                                         std::vector<Donation> donations);
   const std::shared_ptr<DeviceProgram>& prepare_program(Piece& piece, const Variant& variant);
   const std::shared_ptr<DeviceProgram>& apply_program(Piece& piece, const Variant& variant);
   std::shared_ptr<DeviceProgram> make_prepare_program(const Piece& piece, const Variant& variant);
@@ -71,8 +67,6 @@ class ResidentUpdate final : public Update, public ResidentPhases {
   std::vector<float> squares_, penalties_;  // of each block of 4,096 elements
   std::shared_ptr<DeviceProgram> moving_, unpack_;
   std::vector<std::shared_ptr<DeviceProgram>> join_;  // of each owner
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<DeviceProgram>> programs_;  // by text
   UpdateScalars scalars_;
 };
 

@@ -385,11 +385,8 @@ StepData Trainer::prepare(Program& program, const Batch& batch) {
   data.columns = batch.columns;
   data.scalars = scalars_.data();
   data.variables = variables_.data();
-  // Devices with a memory of their own share one copy among all kinds of steps.
-  uint64_t& seen = resident_ ? resident_version_ : program.seen_version;
-  data.variables_changed = seen != variables_.version();
+  data.variables_changed = seen_version(program) != variables_.version();
   data.resident = resident_.get();
-  seen = variables_.version();
   return data;
 }
 
@@ -401,7 +398,17 @@ void Trainer::run(Program& program, const Batch& batch, std::span<void* const> o
     data.update = sharded_update_;
     data.resident_update = resident_update_;
   }
+  // A step that fails may have copied weights to some devices only.
+  if (data.variables_changed) seen_version(program) = 0;
+  const uint64_t version = variables_.version();
   program.runner->run(data);
+  seen_version(program) = version;
+}
+
+/// Of the weights that steps of this kind use: as last prepared for the kernels, or as last copied
+/// to devices with a memory of their own, which share one copy among all kinds of steps.
+uint64_t& Trainer::seen_version(Program& program) {
+  return resident_ ? resident_version_ : program.seen_version;
 }
 
 std::vector<KernelTime> Trainer::time_kernels(const Batch& batch, int repeats) {

@@ -119,6 +119,7 @@ class Trainer {
   int64_t choose_tower_size(const Program& program, const Graph& probe) const;
   void ensure_shapes(Program& program, int64_t rows);
   StepData prepare(Program& program, const Batch& batch);
+  uint64_t& seen_version(Program& program);
   void run(Program& program, const Batch& batch, std::span<void* const> outputs, bool updates);
   std::unique_ptr<StepRunner> make_runner(StepPlan plan);
   std::shared_ptr<TowerProgram> compile(const StepRunner& runner, TowerGraph tower, int64_t rows,

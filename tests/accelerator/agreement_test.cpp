@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "lockstep/lockstep.h"
 #include "lockstep/zoo/zoo.h"
@@ -66,6 +67,54 @@ TEST(Agreement, OfEveryKindOfState) {
     for (size_t i = 0; i < want.numbers.size(); ++i)
       EXPECT_NEAR(got.numbers[i], want.numbers[i], 1e-4 * (1 + std::abs(want.numbers[i])));
   }
+}
+
+/// Largest difference of weights after two steps of SGD on the two kinds of devices.
+float largest_difference(const std::function<Model()>& make, int64_t features) {
+  const DatasetPtr data = std::make_shared<ArrayDataset>(std::vector<ArrayDataset::Array>{
+      {{Column::Role::kInput, "", {}, {}}, same_bits::noise({16, features}, 1)},
+      {{Column::Role::kTarget, "", {}, {}}, same_bits::noise({16, 2}, 2)}});
+  std::vector<std::vector<HostTensor>> weights;
+  for (const char* devices : {"cpu:2", "xla_cpu:2"}) {
+    Model model = make();
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse"});
+    FitArguments arguments{.batch_size = 8, .seed = 1, .verbose = 0};
+    arguments.devices = devices;
+    arguments.tower_size = 4;
+    model.fit(data, arguments);
+    weights.push_back(model.get_weights());
+  }
+  float largest = 0;
+  for (size_t i = 0; i < weights[0].size(); ++i)
+    for (size_t j = 0; j < static_cast<size_t>(weights[0][i].size()); ++j)
+      largest = std::max(largest,
+                         std::abs(weights[0][i].data<float>()[j] - weights[1][i].data<float>()[j]));
+  return largest;
+}
+
+TEST(Agreement, OfVariablesAlikeInAllButTheirPenaltiesAndConstraints) {
+  const auto make = [] {
+    const Tensor x = Input({8});
+    Tensor h = Dense({.units = 8,
+                      .kernel_regularizer = L2(0.5),
+                      .kernel_constraint = MaxNorm({.max_value = 0.5})})(x);
+    h = Dense({.units = 8,
+               .kernel_regularizer = L2(1e-4),
+               .kernel_constraint = MaxNorm({.max_value = 3})})(h);
+    h = Dense({.units = 8, .kernel_regularizer = L1(0.1)})(h);
+    h = Dense({.units = 8, .kernel_regularizer = L1(1e-3)})(h);
+    return Model(x, Dense({.units = 2})(h));
+  };
+  EXPECT_LT(largest_difference(make, 8), 1e-5f);
+}
+
+/// Three pieces, two of them of one size.
+TEST(Agreement, OfVariablesInSeveralPieces) {
+  const auto make = [] {
+    const Tensor x = Input({1500});
+    return Model(x, Dense({.units = 2})(Dense({.units = 1500, .activation = "tanh"})(x)));
+  };
+  EXPECT_LT(largest_difference(make, 1500), 1e-5f);
 }
 
 }  // namespace

@@ -168,7 +168,8 @@ TEST_F(Discovery, ThePluginOfTheVariableOpensItsDevices) {
   const PjrtKindReport report = report_pjrt_kind("cuda");
   EXPECT_EQ(report.count, 2);
   EXPECT_EQ(report.description, "fake device 0; " + fake.path());
-  expect_error(ErrorCode::kNotFound, "[devices] cuda:2 does not exist: there are 2",
+  expect_error(ErrorCode::kNotFound,
+               "[devices] cuda has 2 devices, numbered from 0: the device with index 2",
                [] { make_pjrt_backend("cuda", 3, {}); });
   fake.expect_balance();
 }

@@ -57,6 +57,22 @@ TEST_F(Store, CompilesAgainWhatIsDamaged) {
   }
 }
 
+TEST_F(Store, CompilesAgainWhatHasOneOtherByte) {
+  get("copy copy");
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(files()[0]));
+  for (const std::streamoff from_end : {1, 5, 12}) {
+    std::fstream file(files()[0], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(size - from_end);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(size - from_end);
+    file.put(byte);
+    file.close();
+    const int64_t before = compiled();
+    EXPECT_EQ(get("copy copy"), 2);
+    EXPECT_EQ(compiled(), before + 1) << from_end;
+  }
+}
+
 TEST_F(Store, CompilesAgainWhatThePluginRefuses) {
   get("copy");
   fake_->fault(Function::kExecutableDeserializeAndLoad).code = abi::kInvalidArgument;

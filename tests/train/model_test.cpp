@@ -465,5 +465,25 @@ TEST(BatchNormalizationByTower, IsSaidOnceWithBothRemedies) {
   EXPECT_EQ(lines_of_fit(false, true, 4).size(), 2u);
 }
 
+/// Keras puts the averages in place before it calls on_train_end: EarlyStopping's best weights win.
+TEST(Averages, DoNotOverwriteWhatOnTrainEndRestores) {
+  const Tensor x = Input({3});
+  Model model(x, Dense({.units = 1})(x));
+  model.compile_from_config(
+      {{"optimizer", {{"class_name", "SGD"}, {"config", {{"use_ema", true}}}}}, {"loss", "mse"}});
+  std::vector<HostTensor> restored;
+  FitArguments arguments{.batch_size = 4, .epochs = 2, .verbose = 0};
+  arguments.devices = "cpu:1";
+  arguments.callbacks = {LambdaCallback({.on_train_end = [&](TrainingControl& training) {
+    restored = training.weights();
+    for (HostTensor& weight : restored)
+      for (float& value : weight.data<float>()) value += 1;
+    training.set_weights(restored);
+  }})};
+  model.fit(dataset(noise({8, 3}, 1), noise({8, 1}, 2)), arguments);
+  const std::vector<HostTensor> weights = model.get_weights();
+  for (size_t i = 0; i < weights.size(); ++i) EXPECT_TRUE(weights[i].same_bits(restored[i]));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -83,24 +83,23 @@ std::string ChipCompiler::version() const {
   return fmt::format("{}, {}", chip_, topology_->plugin().description());
 }
 
-std::unique_ptr<DeviceProgram> ChipCompiler::compile_resident(
+std::shared_ptr<DeviceProgram> ChipCompiler::compile_resident(
     const Graph& graph, const CompileOptions& options, std::vector<Donation> donations) const {
-  const double start = monotonic_seconds();
-  ChipReport report;
-  report.name = options.name;
-  report.text =
+  const std::string text =
       emit_stablehlo(*simplify(graph), {.name = options.name, .donations = std::move(donations)});
-  pjrt::ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = {}};
-  compile.flags = pjrt::compile_flags("cuda");
-  // Without a device the kernels of cuBLASLt cannot be listed, those of Triton would not be
-  // deterministic: plain library calls stay.
-  compile.flags.emplace_back("xla_gpu_enable_triton_gemm", false);
-  report.program = topology_->compile(report.text, compile, options.name);
-  report.seconds = monotonic_seconds() - start;
-  auto program = std::make_unique<ChipOnlyProgram>(report.text);
-  std::lock_guard lock(mutex_);
-  reports_.push_back(std::move(report));
-  return program;
+  return cache_.get(text, [&] {
+    const double start = monotonic_seconds();
+    pjrt::ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = {}};
+    compile.flags = pjrt::compile_flags("cuda");
+    // Without a device the kernels of cuBLASLt cannot be listed, those of Triton would not be
+    // deterministic: plain library calls stay.
+    compile.flags.emplace_back("xla_gpu_enable_triton_gemm", false);
+    ChipReport report{options.name, 0, text, topology_->compile(text, compile, options.name)};
+    report.seconds = monotonic_seconds() - start;
+    std::lock_guard lock(mutex_);
+    reports_.push_back(std::move(report));
+    return std::make_shared<ChipOnlyProgram>(text);
+  });
 }
 
 std::unique_ptr<Executable> ChipCompiler::compile(const Graph&, const CompileOptions&) const {

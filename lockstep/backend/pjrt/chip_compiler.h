@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lockstep/backend/backend.h"
+#include "lockstep/backend/pjrt/program_cache.h"
 #include "lockstep/backend/pjrt/topology.h"
 
 namespace lockstep {
@@ -36,7 +37,7 @@ class ChipCompiler : public Backend, public DeviceMemory {
   std::string version() const override;
   const DeviceMemory* device_memory() const override { return this; }
 
-  std::unique_ptr<DeviceProgram> compile_resident(const Graph& graph, const CompileOptions& options,
+  std::shared_ptr<DeviceProgram> compile_resident(const Graph& graph, const CompileOptions& options,
                                                   std::vector<Donation> donations) const override;
   DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const override;
   DeviceTensorPtr copy(const DeviceTensorPtr& tensor, int device) const override;
@@ -54,6 +55,7 @@ class ChipCompiler : public Backend, public DeviceMemory {
   std::unique_ptr<pjrt::Topology> topology_;
   mutable std::mutex mutex_;
   mutable std::vector<ChipReport> reports_;
+  mutable pjrt::ProgramCache cache_;
 };
 
 }  // namespace lockstep

@@ -117,7 +117,7 @@ PluginSearch find_plugin(const PluginKind& kind) {
   }
   const auto look = [&](const std::string& folder, std::string_view path) {
     const std::vector<fs::path> found =
-        matches("/", fs::path(folder).relative_path() / fs::path(path));
+        matches("/", fs::absolute(folder).relative_path() / fs::path(path));
     if (search.path.empty() && !found.empty()) search.path = found[0].string();
   };
   for (const std::string& folder : python_folders()) {

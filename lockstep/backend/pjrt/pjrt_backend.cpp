@@ -9,6 +9,7 @@
 #include "lockstep/backend/pjrt/client.h"
 #include "lockstep/backend/pjrt/discovery.h"
 #include "lockstep/backend/pjrt/kind_settings.h"
+#include "lockstep/backend/pjrt/program_cache.h"
 #include "lockstep/backend/pjrt/program_store.h"
 #include "lockstep/backend/stablehlo/emit.h"
 #include "lockstep/passes/pass.h"
@@ -164,8 +165,9 @@ class PjrtBackend : public Backend, public DeviceMemory {
     client_ = shared_client(kind);
     flags_ = compile_flags(kind_);
     if (needed > client_->device_count())
-      fail(ErrorCode::kNotFound, "devices", "{}:{} does not exist: there are {} ({})", kind_,
-           needed - 1, client_->device_count(), client_->plugin().path());
+      fail(ErrorCode::kNotFound, "devices",
+           "{} has {} devices, numbered from 0: the device with index {} was asked for ({})", kind_,
+           client_->device_count(), needed - 1, client_->plugin().path());
   }
 
   std::string_view kind() const override { return kind_; }
@@ -185,14 +187,16 @@ class PjrtBackend : public Backend, public DeviceMemory {
 
   void keep_programs(const std::filesystem::path& folder) override { store_.emplace(folder); }
 
-  std::unique_ptr<DeviceProgram> compile_resident(const Graph& graph, const CompileOptions& options,
+  std::shared_ptr<DeviceProgram> compile_resident(const Graph& graph, const CompileOptions& options,
                                                   std::vector<Donation> donations) const override {
-    std::string text =
+    const std::string text =
         emit_stablehlo(*simplify(graph), {.name = options.name, .donations = std::move(donations)});
-    const ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = flags_};
-    auto program = store_ ? store_->get(*client_, text, compile, options.name)
-                          : client_->compile(text, compile, options.name);
-    return std::make_unique<PjrtDeviceProgram>(std::move(program), std::move(text), devices_);
+    return cache_.get(text, [&] {
+      const ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = flags_};
+      auto program = store_ ? store_->get(*client_, text, compile, options.name)
+                            : client_->compile(text, compile, options.name);
+      return std::make_shared<PjrtDeviceProgram>(std::move(program), text, devices_);
+    });
   }
 
   DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const override {
@@ -223,6 +227,7 @@ class PjrtBackend : public Backend, public DeviceMemory {
   std::shared_ptr<Client> client_;
   std::vector<Flag> flags_;
   std::optional<ProgramStore> store_;
+  mutable ProgramCache cache_;
 };
 
 const PluginKind& known_kind(std::string_view kind) {

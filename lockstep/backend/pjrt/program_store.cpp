@@ -24,13 +24,27 @@ std::string source_of(const Client& client, const std::string& text,
                       const ProgramOptions& options) {
   const std::string source = fmt::format("{}\n{}\n{}\n{}", client.platform(), client.device_kind(0),
                                          serialize(options), text);
-  return fmt::format("lockstep program 1\n{}\n{}", source.size(), source);
+  return fmt::format("lockstep program 2\n{}\n{}", source.size(), source);
 }
 
 std::string read(const fs::path& path) {
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
   return bytes.str();
+}
+
+/// 16 digits. Against damage, not against harm.
+std::string checksum(std::string_view body) {
+  return fmt::format("{:016x}", hash(body));
+}
+
+/// The program in a file's bytes, or "" where they are not of this source, or damaged: a plugin may
+/// crash on what it did not write.
+std::string body_of(const std::string& bytes, const std::string& source) {
+  constexpr size_t kDigits = 16;
+  if (!bytes.starts_with(source) || bytes.size() < source.size() + kDigits) return "";
+  const std::string body = bytes.substr(source.size() + kDigits);
+  return bytes.compare(source.size(), kDigits, checksum(body)) == 0 ? body : "";
 }
 
 void note(const std::string& name, const char* what, const std::exception& error) {
@@ -58,17 +72,17 @@ std::unique_ptr<LoadedProgram> ProgramStore::get(Client& client, const std::stri
                                                  const std::string& name) const {
   const std::string source = source_of(client, text, options);
   const fs::path path = folder_ / fmt::format("{:016x}.bin", hash(source));
-  const std::string kept = read(path);
-  if (kept.starts_with(source)) {
+  if (const std::string body = body_of(read(path), source); !body.empty()) {
     try {
-      return client.load(kept.substr(source.size()), name);
+      return client.load(body, name);
     } catch (const Error& error) {
       note(name, "is compiled again", error);
     }
   }
   std::unique_ptr<LoadedProgram> program = client.compile(text, options, name);
   try {
-    write(path, source + program->serialize());
+    const std::string body = program->serialize();
+    write(path, source + checksum(body) + body);
   } catch (const Error& error) {
     note(name, "is not kept", error);
   }
