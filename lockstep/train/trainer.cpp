@@ -559,9 +559,8 @@ std::string Trainer::normalised_by_tower() const {
       !has_tower_normalization(*network_))
     return "";
   return fmt::format(
-      "BatchNormalization normalises over towers of {} of the batch's {} rows. synchronized=True "
-      "in "
-      "the layer, or --batchnorm global, makes it the whole batch",
+      "BatchNormalization normalises over towers of {} of the batch's {} rows. "
+      "synchronized=True in the layer, or --batchnorm global, makes it the whole batch",
       tower_size_, options_.batch_size);
 }
 

@@ -47,22 +47,17 @@ class PjrtContext : public ExecutionContext {
   size_t size_bytes() const override { return 0; }  // the plugin's memory, not ours
 
   int device;  // of the team
-  std::vector<Buffer> inputs;
-  std::vector<abi::Buffer*> arguments;
 };
 
+/// A program between host memory and host memory: every input goes to the device, every result
+/// comes back. Training keeps its tensors on the devices instead (compile_resident).
 class PjrtExecutable : public Executable {
  public:
   PjrtExecutable(std::shared_ptr<Client> client, const std::vector<int>& devices,
                  const Graph& graph, const std::string& name, const std::vector<Flag>& flags)
       : client_(std::move(client)), devices_(devices), name_(name) {
-    for (size_t i = 0; i < graph.parameters().size(); ++i) {
-      input_types_.push_back(graph.type(graph.parameters()[i]));
-      const bool is_weight = graph.parameter(static_cast<int>(i)).role == ParameterRole::kWeight;
-      if (is_weight) weights_.push_back(i);
-    }
+    for (int parameter : graph.parameters()) input_types_.push_back(graph.type(parameter));
     for (int result : graph.results()) output_types_.push_back(graph.type(result));
-    resident_.resize(devices_.size());
     text_ = emit_stablehlo(graph, {.name = name, .donations = {}});
     program_ = client_->compile(text_, {.replicas = 1, .is_portable = true, .flags = flags}, name);
     LOCKSTEP_CHECK(program_->output_count() == output_types_.size());
@@ -72,42 +67,22 @@ class PjrtExecutable : public Executable {
     return std::make_unique<PjrtContext>(device);
   }
 
-  /// Weights are copied to each device once, whatever the number of towers.
-  int prologue_task_count() const override {
-    return weights_.empty() ? 0 : static_cast<int>(devices_.size());
-  }
-  void run_prologue_task(int task, ExecutionContext&,
-                         std::span<const void* const> inputs) override {
-    std::vector<Buffer>& resident = resident_[static_cast<size_t>(task)];
-    resident.resize(input_types_.size());
-    for (size_t i : weights_)
-      resident[i] =
-          client_->upload(inputs[i], input_types_[i], devices_[static_cast<size_t>(task)]);
-  }
-
   void run(ExecutionContext& execution_context, std::span<const void* const> inputs,
            std::span<void* const> outputs) const override {
-    auto& context = static_cast<PjrtContext&>(execution_context);
-    const auto team_device = static_cast<size_t>(context.device);
-    const int device = devices_[team_device];
-    const std::vector<Buffer>& resident = resident_[team_device];
-    context.inputs.clear();
-    context.arguments.clear();
+    const auto& context = static_cast<PjrtContext&>(execution_context);
+    const int device = devices_[static_cast<size_t>(context.device)];
+    std::vector<Buffer> buffers;
+    std::vector<abi::Buffer*> arguments;
     for (size_t i = 0; i < input_types_.size(); ++i) {
-      if (i < resident.size() && resident[i].valid()) {
-        context.arguments.push_back(resident[i].get());
-        continue;
-      }
-      context.inputs.push_back(client_->borrow(inputs[i], input_types_[i], device));
-      context.arguments.push_back(context.inputs.back().get());
+      buffers.push_back(client_->borrow(inputs[i], input_types_[i], device));
+      arguments.push_back(buffers.back().get());
     }
-    const std::vector<Buffer> results = program_->run(device, context.arguments);
+    const std::vector<Buffer> results = program_->run(device, arguments);
     std::vector<Event> downloads;
     for (size_t i = 0; i < results.size(); ++i)
       if (output_types_[i].size() > 0)
         downloads.push_back(results[i].download(outputs[i], output_types_[i].size_bytes()));
     for (Event& download : downloads) download.wait(name_);
-    context.inputs.clear();
   }
 
   std::string describe() const override { return text_; }
@@ -116,8 +91,6 @@ class PjrtExecutable : public Executable {
   std::shared_ptr<Client> client_;
   std::vector<int> devices_;
   std::string name_, text_;
-  std::vector<size_t> weights_;                // positions of kWeight inputs
-  std::vector<std::vector<Buffer>> resident_;  // of each device of the team, by input position
   std::unique_ptr<LoadedProgram> program_;
 };
 
