@@ -133,9 +133,6 @@ ResidentUpdate::Variant ResidentUpdate::variant() const {
                                 (updates + 1) % *config.ema_overwrite_frequency == 0};
 }
 
-/// (weight where it is penalised, gradient, accumulator where there is one) ->
-/// (gradient or, in a step that only accumulates, nothing; accumulator; penalty and square sums of
-/// blocks); null where nothing is to be done.
 const std::shared_ptr<DeviceProgram>& ResidentUpdate::prepare_program(Piece& piece,
                                                                       const Variant& variant) {
   auto& known = piece.prepare[variant.updates ? 1 : 0];
@@ -143,6 +140,9 @@ const std::shared_ptr<DeviceProgram>& ResidentUpdate::prepare_program(Piece& pie
   return *known;
 }
 
+/// (weight where it is penalised, gradient, accumulator where there is one) ->
+/// (gradient or, in a step that only accumulates, nothing; accumulator; penalty and square sums of
+/// blocks); null where nothing is to be done.
 std::shared_ptr<DeviceProgram> ResidentUpdate::make_prepare_program(const Piece& piece,
                                                                     const Variant& variant) {
   const OptimizerConfig& config = optimizer_->common;
@@ -178,9 +178,6 @@ std::shared_ptr<DeviceProgram> ResidentUpdate::make_prepare_program(const Piece&
   return memory_.compile_resident(graph, {fmt::format("prepare {} gradients", piece.size)}, {});
 }
 
-/// (weight; in a step that updates: gradient, learning rate, updates, squared norm, slots; average
-/// and updates before this step where weights are averaged) -> (new part of the weight, slots,
-/// average).
 const std::shared_ptr<DeviceProgram>& ResidentUpdate::apply_program(Piece& piece,
                                                                     const Variant& variant) {
   auto& known = piece.apply[variant.updates ? 1 : 0][variant.overwrites ? 1 : 0];
@@ -188,6 +185,9 @@ const std::shared_ptr<DeviceProgram>& ResidentUpdate::apply_program(Piece& piece
   return known;
 }
 
+/// (weight; in a step that updates: gradient, learning rate, updates, squared norm, slots; average
+/// and updates before this step where weights are averaged) -> (new part of the weight, slots,
+/// average).
 std::shared_ptr<DeviceProgram> ResidentUpdate::make_apply_program(const Piece& piece,
                                                                   const Variant& variant) {
   const OptimizerConfig& config = optimizer_->common;

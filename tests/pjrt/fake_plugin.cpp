@@ -251,12 +251,6 @@ Error* perform(EventAwaitArgs& args) {
   return code == kOk ? nullptr : error(code, control.words);
 }
 
-Error* perform(EventOnReadyArgs& args) {
-  EventAwaitArgs await{.header = args.header, .event = args.event};
-  args.callback(perform(await), args.user_arg);
-  return nullptr;
-}
-
 Error* perform(ClientCreateArgs& args) {
   auto* client = new Client;
   int64_t device_count = 2;

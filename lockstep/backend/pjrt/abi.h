@@ -140,12 +140,6 @@ struct EventAwaitArgs {
   Header header;
   Event* event;
 };
-struct EventOnReadyArgs {
-  Header header;
-  Event* event;
-  void (*callback)(Error* error, void* user_arg);  // owns `error`
-  void* user_arg;
-};
 struct ClientCreateArgs {
   Header header;
   const NamedValue* create_options;
