@@ -3,6 +3,7 @@
 
 #include "lockstep/backend/devices.h"
 #include "lockstep/base/error.h"
+#include "lockstep/data/batches.h"
 #include "lockstep/data/dataset.h"
 #include "lockstep/data/sources.h"
 #include "lockstep/nn/layers/activations.h"
@@ -14,11 +15,13 @@
 #include "lockstep/nn/layers/pooling.h"
 #include "lockstep/nn/layers/regularization.h"
 #include "lockstep/nn/layers/reshaping.h"
+#include "lockstep/nn/layers/upsampling.h"
 #include "lockstep/nn/loss.h"
 #include "lockstep/nn/metric.h"
 #include "lockstep/nn/optimizer.h"
 #include "lockstep/nn/schedule.h"
 #include "lockstep/train/callbacks.h"
+#include "lockstep/train/gan.h"
 #include "lockstep/train/model.h"
 #include "lockstep/train/run.h"
 

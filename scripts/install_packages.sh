@@ -5,7 +5,7 @@ set -euo pipefail
 
 required=(
   cmake g++ ninja-build pkg-config
-  libdnnl-dev ocl-icd-opencl-dev libfmt-dev libhdf5-dev libhwy-dev libssl-dev libzip-dev nlohmann-json3-dev zlib1g-dev
+  libdnnl-dev ocl-icd-opencl-dev libfmt-dev libhdf5-dev libhwy-dev libpng-dev libssl-dev libzip-dev nlohmann-json3-dev zlib1g-dev
   libgtest-dev python3 python3-venv
   dataset-fashion-mnist
   "$@"

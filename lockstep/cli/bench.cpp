@@ -6,6 +6,7 @@
 #include "lockstep/cli/random_data.h"
 #include "lockstep/cli/sources.h"
 #include "lockstep/formats/json.h"
+#include "lockstep/train/gan.h"
 
 namespace lockstep {
 namespace {
@@ -60,6 +61,40 @@ void print_roofline(const Json& roof) {
               100 * roof["reached"].get<double>());
 }
 
+/// A step of a GAN is three: the discriminator twice, then the generator.
+int bench_gan(const Arguments& a, Model& gan, GanParts parts, int64_t steps, int64_t warm) {
+  if (a.has("roofline")) unsupported("--roofline", "unsupported for a GAN");
+  GanArguments fit;
+  fit.batch_size = a.integer("batch-size", 256);
+  fit.devices = a.text("devices", "cpu");
+  fit.tower_size = a.integer("tower-size", 0);
+  fit.verbose = 0;
+  std::vector<double> times;
+  double last = monotonic_seconds();
+  fit.on_step = [&](int64_t step, double, double) {
+    const double now = monotonic_seconds();
+    if (step > warm) times.push_back(now - last);
+    last = now;
+  };
+  const DatasetPtr images = random_data(parts.discriminator, fit.batch_size * (steps + warm));
+  fit_gan({parts.generator, parts.discriminator, gan}, images, fit);
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  const double rate = static_cast<double>(fit.batch_size) / median;
+  if (a.has("json")) {
+    std::printf("%s\n", dump_json({{"samples_per_s", rate},
+                                   {"step_ms", median * 1e3},
+                                   {"batch_size", fit.batch_size}})
+                            .c_str());
+    return 0;
+  }
+  std::printf(
+      "%.1f samples/s, %.2f ms a step (median of %zu) of discriminator and generator, "
+      "batch %lld\n",
+      rate, median * 1e3, times.size(), static_cast<long long>(fit.batch_size));
+  return 0;
+}
+
 }  // namespace
 
 int run_bench(const Arguments& a) {
@@ -67,6 +102,8 @@ int run_bench(const Arguments& a) {
   if (!model.is_compiled()) invalid_argument("model", "must be compiled to be timed");
   const int64_t steps = a.integer("steps", 20), warm = 3;
   if (steps < 1) invalid_argument("--steps", "must be >= 1: {}", steps);
+  if (std::optional<GanParts> parts = gan_parts(model))
+    return bench_gan(a, model, std::move(*parts), steps, warm);
   FitArguments fit;
   fit.batch_size = a.integer("batch-size", 256);
   fit.devices = a.text("devices", "cpu");

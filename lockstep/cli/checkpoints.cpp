@@ -40,8 +40,8 @@ Model checkpoint_model(const std::string& word, Checkpoint checkpoint) {
   for (const auto& [name, bytes] : checkpoint.files)
     if (name.ends_with(".keras")) models.push_back(name);
   if (models.size() != 1)
-    invalid_argument(word, "must hold one model; give the file of one of: {}",
-                     fmt::join(models, ", "));
+    invalid_argument(word, "must hold one model; give one of the files {}/{{{}}}",
+                     checkpoint_name(checkpoint.step), fmt::join(models, ","));
   return Model::from_file(
       parse_keras_file(std::move(checkpoint.files.at(models[0])), word + "/" + models[0]));
 }

@@ -15,7 +15,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {"train",
        "MODEL --data SOURCE [options]",
-       "trains a .keras or .json model, zoo:NAME, or what a checkpoint holds",
+       "trains a .keras or .json model, zoo:NAME, or what a checkpoint holds. A model made of a "
+       "\"generator\" and a \"discriminator\" is trained as a GAN",
        {kData,
         {"validation", "SOURCE", "data to evaluate on after each epoch"},
         kBatch,
@@ -30,7 +31,9 @@ const std::vector<Command>& commands() {
         {"checkpoint-every", "STEPS", "besides the ends of epochs"},
         {"keep", "N", "checkpoints that stay (3)"},
         {"save", "OUT.keras", "the trained model"},
-        {"losses", "FILE", "the loss of each step: .npy, .json or text"},
+        {"losses", "FILE", "the loss of each step: .npy, .json or text (a GAN: d_loss, g_loss)"},
+        {"samples", "DIR", "a GAN's pictures from the same noise (DIR of --run, samples/)"},
+        {"sample-every", "STEPS", "how often (at ends of epochs)"},
         {"optimizer", "NAME", "instead of the file's"},
         {"loss", "NAME", "instead of the file's"},
         {"metrics", "A,B", "instead of the file's"},

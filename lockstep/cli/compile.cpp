@@ -107,7 +107,8 @@ int run_compile(const Arguments& a) {
   options.tower_size = a.integer("tower-size", 0);
   options.backend = compiler;
   options.device_count = static_cast<int>(devices);
-  Trainer trainer(model.network(), &model.compile_config(), options);
+  Trainer trainer(model.network(), &model.compile_config(), TrainableFlags(*model.network()),
+                  options);
   const DatasetPtr data = random_data(model, std::min<int64_t>(batch, 2));
   trainer.bind(StepKind::kTrain, bind_data(*data, *model.network()));
   trainer.prepare_shapes(StepKind::kTrain, batch);

@@ -218,12 +218,14 @@ KerasFile read_keras_file(const std::filesystem::path& path) {
 }
 
 ModelSnapshot take_snapshot(const std::shared_ptr<const Network>& network,
-                            const Json* compile_config, const OptimizerState* optimizer) {
+                            const Json* compile_config, const OptimizerState* optimizer,
+                            const TrainableFlags* flags) {
   ModelSnapshot snapshot{network, network_to_config(*network)};
+  if (flags != nullptr) flags->write_to(snapshot.config, *network);
   if (compile_config != nullptr) snapshot.compile_config = *compile_config;
   if (optimizer != nullptr) snapshot.optimizer = *optimizer;
   for (const VariablePtr& variable : network->all_variables())
-    snapshot.values.push_back(variable->value);
+    snapshot.values.push_back(variable->current());
   return snapshot;
 }
 

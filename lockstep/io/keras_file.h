@@ -8,6 +8,7 @@
 #include "lockstep/formats/files.h"
 #include "lockstep/nn/network.h"
 #include "lockstep/nn/optimizer_state.h"
+#include "lockstep/nn/trainable_flags.h"
 
 namespace lockstep {
 
@@ -36,9 +37,11 @@ struct ModelSnapshot {
   std::vector<HostTensor> values;  // of network->all_variables()
 };
 
-/// Copies the values the network's variables hold. `compile_config` and `optimizer` may be null.
+/// Copies the newest values of the network's variables. `compile_config` and `optimizer` may be
+/// null; so may `flags`: then the layers' own flags are written.
 ModelSnapshot take_snapshot(const std::shared_ptr<const Network>& network,
-                            const Json* compile_config, const OptimizerState* optimizer);
+                            const Json* compile_config, const OptimizerState* optimizer,
+                            const TrainableFlags* flags = nullptr);
 
 /// The .keras file. Equal content gives equal bytes.
 Bytes keras_file_bytes(const ModelSnapshot& snapshot);

@@ -32,20 +32,15 @@ class ScratchContext final : public CallContext {
   std::unordered_map<const Variable*, Value> weights_;
 };
 
-void collect(const Layer& layer, bool only_trainable, std::vector<VariablePtr>& result,
+/// Variables of layers that `wants`, each once; all, or those that training changes.
+void collect(const Layer& layer, const std::function<bool(const Layer&)>& wants,
+             bool only_trainable, std::vector<VariablePtr>& result,
              std::unordered_set<const Variable*>& seen) {
-  if (only_trainable && !layer.trainable()) return;
+  if (!wants(layer)) return;
   for (const VariablePtr& variable : layer.variables())
     if ((!only_trainable || variable->is_trainable) && seen.insert(variable.get()).second)
       result.push_back(variable);
-  for (const LayerPtr& child : layer.layers()) collect(*child, only_trainable, result, seen);
-}
-
-std::vector<VariablePtr> collected(const Layer& layer, bool only_trainable) {
-  std::vector<VariablePtr> result;
-  std::unordered_set<const Variable*> seen;
-  collect(layer, only_trainable, result, seen);
-  return result;
+  for (const LayerPtr& child : layer.layers()) collect(*child, wants, only_trainable, result, seen);
 }
 
 void check_input_count(const Layer& layer, size_t count, bool as_list) {
@@ -99,12 +94,28 @@ std::vector<TensorSpec> Layer::output_specs(const std::vector<TensorSpec>& input
   return outputs;
 }
 
+bool CallContext::trains(const Layer& layer) const {
+  return layer.trainable();
+}
+
 std::vector<VariablePtr> Layer::all_variables() const {
-  return collected(*this, false);
+  std::vector<VariablePtr> result;
+  std::unordered_set<const Variable*> seen;
+  collect(
+      *this, [](const Layer&) { return true; }, false, result, seen);
+  return result;
 }
 
 std::vector<VariablePtr> Layer::trainable_variables() const {
-  return collected(*this, true);
+  return trainable_variables([](const Layer& layer) { return layer.trainable(); });
+}
+
+std::vector<VariablePtr> Layer::trainable_variables(
+    const std::function<bool(const Layer&)>& trains) const {
+  std::vector<VariablePtr> result;
+  std::unordered_set<const Variable*> seen;
+  collect(*this, trains, true, result, seen);
+  return result;
 }
 
 VariablePtr Layer::add_variable(std::string name, Shape shape,

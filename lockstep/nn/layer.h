@@ -51,6 +51,9 @@ class CallContext {
   virtual void update_moving_average(const VariablePtr& moving, Value weighted, double momentum,
                                      int64_t positions_per_row) = 0;
 
+  /// Whether the layer trains: its own flag, as it was when the model was compiled.
+  virtual bool trains(const Layer& layer) const;
+
   /// Normalise over the global batch although the layer does not say so (--batchnorm global).
   virtual bool force_synchronized_batchnorm() const { return false; }
   /// Rows of the global batch as f32[]: the denominator of statistics over all towers.
@@ -114,6 +117,9 @@ class Layer : public std::enable_shared_from_this<Layer> {
   /// Those an optimizer trains now, in Keras's order: this and every enclosing layer `trainable`,
   /// the variable `is_trainable`.
   std::vector<VariablePtr> trainable_variables() const;
+  /// The same with other flags than the layers' own.
+  std::vector<VariablePtr> trainable_variables(
+      const std::function<bool(const Layer&)>& trains) const;
 
  protected:
   friend std::vector<Tensor> call_layer(const LayerPtr& layer, std::vector<Tensor> inputs,

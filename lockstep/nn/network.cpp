@@ -25,20 +25,23 @@ void check_unique_names(const std::vector<LayerPtr>& layers) {
                        layer->name());
 }
 
-/// "dense/kernel", "inner/dense/kernel". A layer met twice keeps the path of its first place.
-void set_paths(const std::vector<LayerPtr>& layers, const std::string& prefix,
-               std::unordered_set<const Layer*>& seen) {
+/// Calls body(variable, path) for each variable: "dense/kernel", "inner/dense/kernel". A layer met
+/// twice has the path of its first place.
+template <class Body>
+void for_each_path(const std::vector<LayerPtr>& layers, const std::string& prefix,
+                   std::unordered_set<const Layer*>& seen, const Body& body) {
   for (const LayerPtr& layer : layers) {
     if (!seen.insert(layer.get()).second) continue;
     const std::string path = prefix + layer->name() + "/";
-    for (const VariablePtr& variable : layer->variables()) variable->path = path + variable->name;
-    set_paths(layer->layers(), path, seen);
+    for (const VariablePtr& variable : layer->variables()) body(*variable, path + variable->name);
+    for_each_path(layer->layers(), path, seen, body);
   }
 }
 
 void set_paths(const std::vector<LayerPtr>& layers) {
   std::unordered_set<const Layer*> seen;
-  set_paths(layers, "", seen);
+  for_each_path(layers, "", seen,
+                [](Variable& variable, const std::string& path) { variable.path = path; });
 }
 
 /// The site of a call inside a network that is itself called at `outer`: a 32-bit mix of both
@@ -274,6 +277,14 @@ void Network::initialize(uint64_t seed) {
     variable->value =
         variable->initializer->values(variable->shape, variable->dtype, seed, variable->path);
   }
+}
+
+std::vector<std::string> Network::variable_paths() const {
+  std::vector<std::string> paths;
+  std::unordered_set<const Layer*> seen;
+  for_each_path(layers_, "", seen,
+                [&](const Variable&, const std::string& path) { paths.push_back(path); });
+  return paths;
 }
 
 int64_t Network::parameter_count() const {

@@ -68,6 +68,9 @@ class Network final : public Layer {
   int layer_index(const Layer& layer) const { return layer_indices_.at(&layer); }
   int node_index(const LayerCall& call) const { return node_indices_.at(&call); }
 
+  /// Of `all_variables`, in this network: a variable's own `path` is that of the outermost one.
+  std::vector<std::string> variable_paths() const;
+
   /// Layer by name; throws NotFound with the closest name.
   LayerPtr get_layer(std::string_view name) const;
 

@@ -29,10 +29,17 @@ inline std::array<uint32_t, 4> philox4x32(PhiloxCounter c, PhiloxKey key) {
 }
 
 /// What a stream of random numbers is for; streams of different purposes never meet.
-enum class RandomPurpose : uint32_t { kInit = 1, kShuffle = 2, kAugment = 3, kLayer = 4 };
+enum class RandomPurpose : uint32_t {
+  kInit = 1,
+  kShuffle = 2,
+  kAugment = 3,
+  kLayer = 4,
+  kNoise = 5
+};
 
 /// Key of (seed, purpose, name): `name` is the model's for layers, the variable's path for
-/// initializers, empty for the data order. A pure function, the same on every machine.
+/// initializers, stream and step for noise, empty for the data order. A pure function, the same on
+/// every machine.
 PhiloxKey philox_key(uint64_t seed, RandomPurpose purpose, std::string_view name);
 
 /// Words of one stream, one after another: counter = (i, 0, 0, 0), word i mod 4.

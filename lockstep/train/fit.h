@@ -39,7 +39,6 @@ class Fit : public TrainingControl {
   void open_run();
   Json run_description() const;
   void check_same_run(const Json& before) const;
-  void refuse_difference(const std::string& name, const Json& before, const Json& now) const;
   void finish_run();
   void warn_of_other_numerics(const Json& then, const Json& now);
   void begin_run();

@@ -2,6 +2,7 @@
 #include "lockstep/formats/files.h"
 #include "lockstep/io/checkpoint.h"
 #include "lockstep/train/fit.h"
+#include "lockstep/train/run_settings.h"
 
 namespace lockstep {
 namespace {
@@ -28,33 +29,10 @@ void Fit::open_run() {
   run_->add(kModel, model_);
   is_resumed_ = a_.resume && run_->resume([&](const Json& state, const auto& models) {
     const Network& before = *models.at(kModel).network;
-    refuse_difference("model", network_to_config(before), network_to_config(*model_.network()));
+    refuse_difference(a_.run.string(), "model", network_to_config(before),
+                      network_to_config(*model_.network()));
     checked_json(a_.run.string(), [&] { check_same_run(state.at("arguments")); });
   });
-}
-
-/// Names the first setting that differs, and both values.
-void Fit::refuse_difference(const std::string& name, const Json& before, const Json& now) const {
-  if (before == now) return;
-  if (before.is_object() && now.is_object()) {
-    for (const Json* one : {&before, &now})
-      for (const auto& [key, value] : one->items())
-        refuse_difference(name.empty() ? key : name + "." + key, before.value(key, Json()),
-                          now.value(key, Json()));
-    return;  // the order of keys says nothing
-  }
-  if (before.is_array() && now.is_array() && before.size() == now.size()) {
-    for (size_t i = 0; i < now.size(); ++i) {
-      // A layer is better known by its name.
-      const Json config = now[i].is_object() ? now[i].value("config", Json()) : Json();
-      const std::string known = config.is_object() ? config.value("name", "") : "";
-      refuse_difference(name + "." + (known.empty() ? std::to_string(i) : known), before[i],
-                        now[i]);
-    }
-    return;
-  }
-  invalid_argument(a_.run.string(), "{} of this run is {}: it cannot go on with {}", name,
-                   dump_json(before), dump_json(now));
 }
 
 /// Everything that the numbers depend on, and the devices.
@@ -93,11 +71,9 @@ void Fit::check_same_run(const Json& before) const {
   Json then = before;
   for (Json* one : {&then, &now}) {
     one->erase("devices");
-    // The optimizer's name changes no number, and a new Python session gives another one.
-    Json& optimizer = (*one)["compile"]["optimizer"];
-    if (optimizer.is_object() && optimizer.contains("config")) optimizer["config"].erase("name");
+    forget_optimizer_name((*one)["compile"]);
   }
-  refuse_difference("", then, now);
+  refuse_difference(a_.run.string(), "", then, now);
 }
 
 /// The first difference is told: what comes behind it in a signature follows from it.

@@ -80,6 +80,15 @@ void Model::compile_from_config(const Json& compile_config, bool keep_optimizer)
   trainer_.reset();
   if (!keep_optimizer) optimizer_state_.reset();
   compile_ = std::move(compiled);
+  flags_.emplace(*network_);
+  // Frozen before its own compile rather than after it, a discriminator never learns; nothing else
+  // would tell.
+  if (compile_->optimizer && flags_->variables(*network_).empty() &&
+      !network_->trainable_variables([](const Layer&) { return true; }).empty())
+    trace(
+        fmt::format("[{}] compiled with 0 trainable parameters: training will change nothing. "
+                    "Set `trainable` before compile",
+                    network_->name()));
 }
 
 void Model::compile(const CompileArguments& arguments) {
@@ -133,18 +142,19 @@ Trainer& Model::trainer_for(const TrainerOptions& options) {
   keep_state();
   trainer_.reset();
   network_->initialize(options.seed);
-  trainer_ = std::make_unique<Trainer>(network_, compile_ ? &*compile_ : nullptr, options);
+  trainer_ = std::make_unique<Trainer>(network_, compile_ ? &*compile_ : nullptr,
+                                       flags_ ? *flags_ : TrainableFlags(*network_), options);
   if (compile_ && compile_->optimizer && optimizer_state_)
     trainer_->load_optimizer_state(*optimizer_state_);
   trainer_key_ = key;
   return *trainer_;
 }
 
-/// What training changed goes back into the network and the kept optimizer state.
+/// What training changed, this model's or one's that shares weights, goes back into the network,
+/// and the optimizer's state into the kept one.
 void Model::keep_state() {
-  if (!trainer_) return;
-  trainer_->store_variables();
-  if (compile_ && compile_->optimizer) optimizer_state_ = trainer_->optimizer_state();
+  for (const VariablePtr& variable : network_->all_variables()) variable->current();
+  if (trainer_ && compile_ && compile_->optimizer) optimizer_state_ = trainer_->optimizer_state();
 }
 
 Logs Model::evaluate(const DatasetPtr& data, const EvaluateArguments& arguments) {
@@ -190,9 +200,8 @@ Logs Model::train_on_batch(const HostTensor& x, const HostTensor& y,
   Trainer& trainer = trainer_for({arguments.devices, rows, arguments.tower_size, arguments.seed,
                                   arguments.placement, arguments.global_batchnorm});
   trainer.bind(StepKind::kTrain, bind_data(*data, *network_));
-  Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = rows, .shuffle = false});
   MetricTotals totals;
-  while (const Batch* batch = loader.next()) trainer.train_step(*batch, totals);
+  trainer.train_step(gather_all(data, trainer.wanted(StepKind::kTrain)), totals);
   return trainer.logs(StepKind::kTrain, totals);
 }
 
@@ -223,7 +232,7 @@ ModelSnapshot Model::snapshot() {
           static_cast<float>(compile_->optimizer->common.learning_rate.value);
   }
   return take_snapshot(network_, compile_ ? &compile_->json : nullptr,
-                       has_optimizer ? &*optimizer_state_ : nullptr);
+                       has_optimizer ? &*optimizer_state_ : nullptr, flags_ ? &*flags_ : nullptr);
 }
 
 void Model::save(const std::filesystem::path& path) {
@@ -238,10 +247,12 @@ void Model::save_weights(const std::filesystem::path& path) {
 
 void Model::check_same_network(const Network& other, const std::string& where) const {
   const auto ours = network_->all_variables(), theirs = other.all_variables();
-  const auto text = [](const Variable& variable) { return variable.path + variable.shape.str(); };
+  const auto our_paths = network_->variable_paths(), their_paths = other.variable_paths();
+  const auto text = [](const auto& variables, const auto& paths, size_t i) {
+    return i < variables.size() ? paths[i] + variables[i]->shape.str() : "nothing";
+  };
   for (size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
-    const std::string wanted = i < ours.size() ? text(*ours[i]) : "nothing",
-                      came = i < theirs.size() ? text(*theirs[i]) : "nothing";
+    const std::string wanted = text(ours, our_paths, i), came = text(theirs, their_paths, i);
     if (wanted != came)
       invalid_argument(where, "must hold the model \"{}\": variable {} is {} there, {} here",
                        network_->name(), i, came, wanted);
@@ -253,8 +264,12 @@ void Model::restore(KerasFile file) {
   const auto ours = network_->all_variables(), theirs = file.network->all_variables();
   // A trainer would hold what is outdated now.
   trainer_.reset();
-  for (size_t i = 0; i < ours.size(); ++i) ours[i]->value = std::move(theirs[i]->value);
+  for (size_t i = 0; i < ours.size(); ++i) ours[i]->set(std::move(theirs[i]->value));
   optimizer_state_ = std::move(file.optimizer);
+}
+
+void Model::set_trainable(bool trainable) {
+  network_->set_trainable(trainable);
 }
 
 LayerPtr Model::get_layer(const std::string& name) const {
@@ -271,7 +286,9 @@ LayerPtr Model::get_layer(const std::string& name) const {
 void Model::load_weights(const std::filesystem::path& path) {
   keep_state();
   lockstep::load_weights(path, *network_);
-  if (trainer_) trainer_->load_variables();
+  // Other models that share them are to see it.
+  for (const VariablePtr& variable : network_->all_variables())
+    variable->set(std::move(variable->value));
 }
 
 std::vector<HostTensor> Model::get_weights() {
@@ -291,10 +308,11 @@ void Model::set_weights(const std::vector<HostTensor>& weights) {
     if (weights[i].shape() != variables[i]->shape)
       invalid_argument("set_weights", "\"{}\" must be {}: {} came", variables[i]->path,
                        variables[i]->shape.str(), weights[i].shape().str());
-  keep_state();
-  for (size_t i = 0; i < weights.size(); ++i)
-    variables[i]->value = weights[i].as(variables[i]->dtype);
-  if (trainer_) trainer_->load_variables();
+  for (size_t i = 0; i < weights.size(); ++i) variables[i]->set(weights[i].as(variables[i]->dtype));
+}
+
+std::vector<VariablePtr> Model::trainable_variables() const {
+  return flags_ ? flags_->variables(*network_) : network_->trainable_variables();
 }
 
 OptimizerState Model::optimizer_state() {

@@ -142,6 +142,13 @@ class Model {
   void save_weights(const std::filesystem::path& path);
   void load_weights(const std::filesystem::path& path);
 
+  /// The model as a layer of another one, which shares its weights.
+  Tensor operator()(const Tensor& x) const { return LayerHandle(network_)(x); }
+  Tensor operator()(const std::vector<Tensor>& xs) const { return LayerHandle(network_)(xs); }
+  /// Of all its layers. Counts for models that are compiled from now on: one that was compiled
+  /// before goes on as it was, even where it shares these layers.
+  void set_trainable(bool trainable);
+
   const NetworkPtr& network() const { return network_; }
   std::string summary() const { return network_->summary(); }
   const CompileConfig& compile_config() const { return *compile_; }
@@ -149,6 +156,9 @@ class Model {
   std::vector<HostTensor> get_weights();
   void set_weights(const std::vector<HostTensor>& weights);
   OptimizerState optimizer_state();
+  /// What the optimizer trains, in Keras's order: by the flags of the compile, or of now without
+  /// one.
+  std::vector<VariablePtr> trainable_variables() const;
   /// The layer of this name. Throws NotFound naming a near one.
   LayerPtr get_layer(const std::string& name) const;
 
@@ -169,6 +179,7 @@ class Model {
 
   NetworkPtr network_;
   std::optional<CompileConfig> compile_;
+  std::optional<TrainableFlags> flags_;  // of the compile
   std::optional<OptimizerState> optimizer_state_;
   std::unique_ptr<Trainer> trainer_;
   std::string trainer_key_;

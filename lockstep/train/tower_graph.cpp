@@ -94,6 +94,7 @@ class GraphWriter : public CallContext {
     moving_.push_back({{moving, momentum, positions_per_row, 0}, weighted});
   }
 
+  bool trains(const Layer& layer) const override { return spec_.flags->trains(layer); }
   bool force_synchronized_batchnorm() const override { return spec_.global_batchnorm; }
   Value global_rows() override {
     return scalar({DType::kF32, {}}, "global_rows", ScalarBlock::kGlobalRows);

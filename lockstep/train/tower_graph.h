@@ -9,6 +9,7 @@
 
 #include "lockstep/nn/compile_config.h"
 #include "lockstep/nn/network.h"
+#include "lockstep/nn/trainable_flags.h"
 #include "lockstep/towers/step_plan.h"
 #include "lockstep/train/variable_space.h"
 
@@ -96,7 +97,8 @@ struct TowerGraphSpec {
   Network* network;
   const CompileConfig* compile = nullptr;  // not for kPredict
   const VariableSpace* variables;
-  std::vector<VariablePtr> trainable;  // captured at compile
+  const TrainableFlags* flags;         // captured at compile
+  std::vector<VariablePtr> trainable;  // by these flags
   std::vector<TensorType> inputs;      // row type of each input
   std::vector<std::optional<TensorType>>
       targets;  // row type of each output's target; none: not given

@@ -112,11 +112,13 @@ void MetricTotals::restore(const Json& state) {
 
 // -- programs
 
-Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options)
+Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, const TrainableFlags& flags,
+                 TrainerOptions options)
     : network_(std::move(network)),
       options_(std::move(options)),
       variables_(network_->all_variables()),
-      trainable_(network_->trainable_variables()),
+      flags_(flags),
+      trainable_(flags_.variables(*network_)),
       scalars_(ScalarBlock::kSize) {
   if (options_.batch_size < 1)
     invalid_argument("batch_size", "must be >= 1: {}", options_.batch_size);
@@ -144,13 +146,23 @@ Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOption
   }
 }
 
-Trainer::~Trainer() = default;
+/// Weights that other models share with this one stay what they became.
+Trainer::~Trainer() {
+  try {
+    settle();
+  } catch (const std::exception&) {
+    // A device that died took them along; whoever trained on it was told.
+    for (const VariablePtr& variable : variables_.variables())
+      if (variable->holder == this) variable->holder = nullptr;
+  }
+}
 
 TowerGraphSpec Trainer::graph_spec(StepKind kind, const DataBinding& binding) const {
   return {kind,
           network_.get(),
           compile_ ? &*compile_ : nullptr,
           &variables_,
+          &flags_,
           trainable_,
           binding.inputs,
           binding.targets,
@@ -166,6 +178,7 @@ Trainer::Program& Trainer::program(StepKind kind) {
 void Trainer::bind(StepKind kind, const DataBinding& binding) {
   auto& bound = programs_[static_cast<size_t>(kind)];
   if (bound && bound->binding == binding) return;
+  pull_variables();  // averages of weights begin with these
   if (kind != StepKind::kPredict && !compile_)
     invalid_argument("model", "must be compiled to {}", name_of(kind));
   if (kind == StepKind::kTrain && !compile_->optimizer)
@@ -376,6 +389,7 @@ void Trainer::fill_scalars(Program& program, const Batch& batch) {
 }
 
 StepData Trainer::prepare(Program& program, const Batch& batch) {
+  pull_variables();
   ensure_shapes(program, batch.rows);
   check_labels(program, batch);
   compute_denominators(program, batch);
@@ -444,6 +458,9 @@ double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
     resident_is_newer_ = true;
   else
     variables_.touch();
+  for (const VariablePtr& variable : trainable_) variables_.claim(*variable, *this);
+  for (const MovingAverage& average : train.layout.moving_averages)
+    variables_.claim(*average.variable, *this);
   ++iterations_;
   return collect(train, batch, update_->penalty(), totals);
 }
@@ -487,13 +504,15 @@ void Trainer::set_learning_rate(double value) {
   learning_rate_ = static_cast<float>(value);
 }
 
-void Trainer::store_variables() {
+void Trainer::settle() {
   fetch_variables();
-  variables_.store();
+  variables_.settle(*this);
 }
-void Trainer::load_variables() {
-  resident_is_newer_ = false;
-  variables_.load();
+
+void Trainer::pull_variables() {
+  if (!variables_.is_outdated()) return;
+  fetch_variables();  // what the others have not changed
+  variables_.pull();
 }
 
 OptimizerState Trainer::optimizer_state() {
@@ -519,7 +538,9 @@ void Trainer::load_optimizer_state(const OptimizerState& state) {
 
 void Trainer::finalize_averages() {
   fetch_variables();
-  if (update_) update_->apply_averages();
+  if (!update_) return;
+  update_->apply_averages();
+  for (const VariablePtr& variable : trainable_) variables_.claim(*variable, *this);
 }
 
 PhaseTimes Trainer::times() const {
@@ -543,20 +564,20 @@ size_t Trainer::working_bytes() const {
 
 namespace {
 
-bool has_tower_normalization(const Layer& layer) {
-  if (layer.class_name() == "BatchNormalization" && layer.trainable() &&
+bool has_tower_normalization(const Layer& layer, const TrainableFlags& flags) {
+  if (layer.class_name() == "BatchNormalization" && flags.trains(layer) &&
       !layer.config().value("synchronized", false))
     return true;
   const auto layers = layer.layers();
   return std::any_of(layers.begin(), layers.end(),
-                     [](const LayerPtr& inner) { return has_tower_normalization(*inner); });
+                     [&](const LayerPtr& inner) { return has_tower_normalization(*inner, flags); });
 }
 
 }  // namespace
 
 std::string Trainer::normalised_by_tower() const {
   if (options_.global_batchnorm || options_.batch_size <= tower_size_ ||
-      !has_tower_normalization(*network_))
+      !has_tower_normalization(*network_, flags_))
     return "";
   return fmt::format(
       "BatchNormalization normalises over towers of {} of the batch's {} rows. "

@@ -10,6 +10,7 @@
 
 #include "lockstep/backend/devices.h"
 #include "lockstep/formats/json.h"
+#include "lockstep/nn/trainable_flags.h"
 #include "lockstep/towers/resident_variables.h"
 #include "lockstep/towers/step_runner.h"
 #include "lockstep/train/data_binding.h"
@@ -51,12 +52,13 @@ class MetricTotals {
   std::vector<double> output_losses_, sums_;
 };
 
-class Trainer {
+class Trainer : public VariableHolder {
  public:
-  /// The network is built and has values. What is trainable is captured now. `compile` may be null
-  /// for prediction alone.
-  Trainer(NetworkPtr network, const CompileConfig* compile, TrainerOptions options);
-  ~Trainer();
+  /// The network is built and has values. `flags` are those of the model's compile. `compile` may
+  /// be null for prediction alone.
+  Trainer(NetworkPtr network, const CompileConfig* compile, const TrainableFlags& flags,
+          TrainerOptions options);
+  ~Trainer() override;
 
   /// Prepares steps of this kind for data of this binding, before the first of them. Does nothing
   /// when it is bound to the same already; the optimizer's state goes on otherwise.
@@ -81,10 +83,9 @@ class Trainer {
   /// Overrides the configuration's number until it is set again. Throws when a schedule rules.
   void set_learning_rate(double value);
 
-  /// Copies weights into the network's variables, as files and get_weights see them.
-  void store_variables();
-  /// Takes up weights that were changed in the network's variables.
-  void load_variables();
+  /// Copies weights that it changed into the network's variables, as files and get_weights see
+  /// them. Weights changed elsewhere are taken up before the next step.
+  void settle() override;
   OptimizerState optimizer_state();
   /// Throws InvalidArgument naming what does not fit; nothing is changed then.
   void load_optimizer_state(const OptimizerState& state);
@@ -127,6 +128,8 @@ class Trainer {
   void make_update(const StepLayout& layout, StepPlan& plan);
   /// Brings weights that devices have changed in their own memory back into the variable space.
   void fetch_variables();
+  /// Takes up what other models or callers have changed.
+  void pull_variables();
   void fill_scalars(Program& program, const Batch& batch);
   void compute_denominators(Program& program, const Batch& batch);
   double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);
@@ -139,6 +142,7 @@ class Trainer {
   std::unique_ptr<Backend> host_backend_;  // only where devices have a memory of their own
   std::unique_ptr<DeviceTeam> team_;
   VariableSpace variables_;
+  TrainableFlags flags_;
   std::vector<VariablePtr> trainable_;
   int64_t tower_size_ = 0;
   std::unique_ptr<Program> programs_[3];

@@ -20,18 +20,28 @@ class VariableSpace {
   int64_t size() const { return size_; }
   const std::vector<VariablePtr>& variables() const { return variables_; }
 
-  /// Copies into the variables' own tensors, for files and get_weights.
-  void store() const;
-  /// Copies the variables' own tensors in, after they were loaded or set.
-  void load();
+  /// Whether another model, a file or a caller has changed a variable since it was last taken up.
+  bool is_outdated() const;
+  /// Takes up the newest values of variables that were changed elsewhere.
+  void pull();
+  /// Says that `holder`, whose memory this space is, has changed a variable: it is the newest now.
+  void claim(Variable& variable, VariableHolder& holder);
+  /// Copies what `holder` holds newest into the variables' own tensors, and lets go of it.
+  void settle(const VariableHolder& holder);
 
   /// Grows whenever values changed: prologues of programs that read them must run again.
   uint64_t version() const { return version_; }
   void touch() { ++version_; }
 
  private:
+  void take_up(Variable& variable);
+
   std::vector<VariablePtr> variables_;
-  std::unordered_map<const Variable*, int64_t> offsets_;
+  struct Place {
+    int64_t offset;         // in elements
+    uint64_t seen_version;  // of the value that lies there
+  };
+  std::unordered_map<const Variable*, Place> places_;
   int64_t size_ = 0;
   AlignedBytes storage_;
   uint64_t version_ = 1;

@@ -9,7 +9,7 @@ Json layer(const char* class_name, Json config) {
 
 }  // namespace
 
-Json mnist_cnn_network() {
+NetworkPtr mnist_cnn_network() {
   Json layers = Json::array();
   layers.push_back(layer(
       "InputLayer",
@@ -25,9 +25,10 @@ Json mnist_cnn_network() {
   }
   layers.push_back(layer("Flatten", {{"name", "flatten"}}));
   layers.push_back(layer("Dense", {{"name", "dense"}, {"units", 10}, {"activation", "softmax"}}));
-  return {{"module", "keras"},
-          {"class_name", "Sequential"},
-          {"config", {{"name", "mnist_cnn"}, {"trainable", true}, {"layers", std::move(layers)}}}};
+  return network_from_config(
+      {{"module", "keras"},
+       {"class_name", "Sequential"},
+       {"config", {{"name", "mnist_cnn"}, {"trainable", true}, {"layers", std::move(layers)}}}});
 }
 
 Json mnist_cnn_compile_config() {

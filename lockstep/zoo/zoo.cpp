@@ -7,11 +7,12 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  Json (*network)();
+  NetworkPtr (*network)();
   Json (*compile_config)();
 };
 
 constexpr Entry kModels[] = {
+    {"dcgan", zoo::dcgan_network, zoo::dcgan_compile_config},
     {"mnist_cnn", zoo::mnist_cnn_network, zoo::mnist_cnn_compile_config},
 };
 
@@ -37,7 +38,7 @@ const std::vector<std::string_view>& zoo_names() {
 }
 
 NetworkPtr zoo_model(std::string_view name) {
-  return network_from_config(find_entry(name).network());
+  return find_entry(name).network();
 }
 
 Json zoo_compile_config(std::string_view name) {

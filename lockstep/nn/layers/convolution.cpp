@@ -1,12 +1,14 @@
 #include "lockstep/nn/layers/convolution.h"
 
+#include <algorithm>
+
 #include "lockstep/nn/layers/layer_of.h"
 #include "lockstep/nn/layers/window.h"
 
 namespace lockstep {
 namespace {
 
-/// What both layers do: windows, bias and activation.
+/// What all of them do: windows, bias and activation.
 template <class Config>
 class ConvolutionLayer : public LayerOf<Config> {
  public:
@@ -22,20 +24,37 @@ class ConvolutionLayer : public LayerOf<Config> {
 
  protected:
   Value convolve(CallContext& context, Value x, Value kernel, int64_t groups) const {
+    ConvAttrs attrs = windows_over(x.shape());
+    attrs.groups = groups;
+    Builder& builder = context.builder;
+    return finish(context, builder.conv2d(as_float(builder, x), kernel, attrs));
+  }
+
+  /// What a window spans, dilation included.
+  Pair span() const {
     const Config& c = this->config_;
-    const Pair span(c.dilation_rate.height * (c.kernel_size.height - 1) + 1,
-                    c.dilation_rate.width * (c.kernel_size.width - 1) + 1);
-    const WindowPadding padding = window_padding(*this, x.shape(), c.padding, span, c.strides);
+    return {c.dilation_rate.height * (c.kernel_size.height - 1) + 1,
+            c.dilation_rate.width * (c.kernel_size.width - 1) + 1};
+  }
+
+  ConvAttrs windows_over(const Shape& image) const {
+    const Config& c = this->config_;
+    const WindowPadding padding = window_padding(*this, image, c.padding, span(), c.strides);
     ConvAttrs attrs;
     attrs.strides = {c.strides.height, c.strides.width};
     attrs.dilation = {c.dilation_rate.height, c.dilation_rate.width};
     attrs.pad_low = padding.low;
     attrs.pad_high = padding.high;
-    attrs.groups = groups;
-    Builder& builder = context.builder;
-    Value y = builder.conv2d(as_float(builder, x), kernel, attrs);
-    if (bias_) y = builder.add(y, context.weight(bias_));
-    return c.activation.apply(context, y);
+    return attrs;
+  }
+
+  Value finish(CallContext& context, Value y) const {
+    if (bias_) y = context.builder.add(y, context.weight(bias_));
+    return this->config_.activation.apply(context, y);
+  }
+
+  void check_filters(int64_t filters) const {
+    if (filters < 1) invalid_argument(this->label(), "`filters` must be > 0: {}", filters);
   }
 
   void check_channels(const Shape& image, int64_t channels) const {
@@ -67,8 +86,7 @@ class ConvolutionLayer : public LayerOf<Config> {
 class Conv2DLayer final : public ConvolutionLayer<Conv2DConfig> {
  public:
   explicit Conv2DLayer(Conv2DConfig config) : ConvolutionLayer(std::move(config)) {
-    if (config_.filters < 1)
-      invalid_argument(label(), "`filters` must be > 0: {}", config_.filters);
+    check_filters(config_.filters);
     if (config_.groups < 1) invalid_argument(label(), "`groups` must be > 0: {}", config_.groups);
     check_groups("filters", config_.filters);
   }
@@ -94,6 +112,65 @@ class Conv2DLayer final : public ConvolutionLayer<Conv2DConfig> {
     if (count % config_.groups != 0)
       invalid_argument(label(), "`groups` must divide the {}: {} groups, {} {}", what,
                        config_.groups, count, what);
+  }
+};
+
+class Conv2DTransposeLayer final : public ConvolutionLayer<Conv2DTransposeConfig> {
+ public:
+  explicit Conv2DTransposeLayer(Conv2DTransposeConfig config)
+      : ConvolutionLayer(std::move(config)) {
+    check_filters(config_.filters);
+    const auto& extra = config_.output_padding;
+    if (extra && (extra->height < 0 || extra->width < 0 ||
+                  extra->height >= config_.strides.height || extra->width >= config_.strides.width))
+      invalid_argument(label(), "`output_padding` must be >= 0 and below `strides`: {} came for {}",
+                       pair_text(*extra), pair_text(config_.strides));
+  }
+
+  std::vector<Value> call(CallContext& context, const std::vector<Value>& inputs) override {
+    const Shape& image = inputs[0].shape();
+    check_channels(image, kernel_->shape[3]);
+    const Pair window = span();
+    const auto extra = [&](int64_t Pair::*axis) {
+      const auto& padding = config_.output_padding;
+      return padding ? std::optional((*padding).*axis) : std::nullopt;
+    };
+    const Shape result{
+        image[0], extent(image[1], window.height, config_.strides.height, extra(&Pair::height)),
+        extent(image[2], window.width, config_.strides.width, extra(&Pair::width)),
+        config_.filters};
+    if (result[1] < 1 || result[2] < 1)
+      invalid_argument(label(),
+                       "nothing would be left of an image {} with padding \"{}\" and "
+                       "output_padding {}",
+                       image.str(), config_.padding, pair_text(*config_.output_padding));
+    // The convolution that would take the result's images to these.
+    ConvAttrs attrs = windows_over(result);
+    attrs.shape = result;
+    Builder& builder = context.builder;
+    return {finish(context, builder.conv2d_input_gradient(as_float(builder, inputs[0]),
+                                                          context.weight(kernel_), attrs))};
+  }
+
+ private:
+  void build_variables(const std::vector<TensorSpec>& inputs) override {
+    kernel_ = add_variable("kernel",
+                           {config_.kernel_size.height, config_.kernel_size.width, config_.filters,
+                            image_channels(inputs)},
+                           config_.kernel_initializer.get(), config_.kernel_regularizer.get(),
+                           config_.kernel_constraint.get());
+    add_bias(config_.filters);
+  }
+
+  int64_t extent(int64_t in, int64_t window, int64_t stride,
+                 std::optional<int64_t> output_padding) const {
+    const bool is_same = config_.padding == "same";
+    if (!output_padding) return in * stride + (is_same ? 0 : std::max<int64_t>(window - stride, 0));
+    return (in - 1) * stride + (is_same ? window % 2 : window) + *output_padding;
+  }
+
+  static std::string pair_text(const Pair& pair) {
+    return fmt::format("({}, {})", pair.height, pair.width);
   }
 };
 
@@ -132,12 +209,20 @@ LayerHandle Conv2D(Conv2DConfig config) {
   return LayerHandle(std::make_shared<Conv2DLayer>(std::move(config)));
 }
 
+LayerHandle Conv2DTranspose(Conv2DTransposeConfig config) {
+  return LayerHandle(std::make_shared<Conv2DTransposeLayer>(std::move(config)));
+}
+
 LayerHandle DepthwiseConv2D(DepthwiseConv2DConfig config) {
   return LayerHandle(std::make_shared<DepthwiseConv2DLayer>(std::move(config)));
 }
 
 LayerClass Conv2D_layer_class(std::string_view summary) {
   return layer_class<Conv2DLayer>(summary);
+}
+
+LayerClass Conv2DTranspose_layer_class(std::string_view summary) {
+  return layer_class<Conv2DTransposeLayer>(summary);
 }
 
 LayerClass DepthwiseConv2D_layer_class(std::string_view summary) {

@@ -34,7 +34,7 @@ class BatchNormalizationLayer final : public LayerOf<BatchNormalizationConfig> {
       invalid_argument(label(), "axis {} of the input must be {}: {} came", config_.axis,
                        moving_mean_->shape[0], shape.str());
     const Value x = as_float(builder, inputs[0]);
-    if (!context.training || !trainable()) return {by_moving_averages(context, x, axis)};
+    if (!context.training || !context.trains(*this)) return {by_moving_averages(context, x, axis)};
     if (axis == shape.rank() - 1) return {by_batch(context, x)};
     const AxisLast order(shape.rank(), axis);
     return {builder.transpose(by_batch(context, builder.transpose(x, order.there)), order.back)};

@@ -53,6 +53,11 @@ def all_layers():
     yield L.Conv2D(3, (2, 4), strides=(2, 1), padding="same"), image
     yield L.Conv2D(1, (3, 2), dilation_rate=(2, 2), use_bias=False), image
     yield L.Conv2D(4, 2, groups=2, padding="same"), image
+    yield L.Conv2DTranspose(3, 3, strides=2, padding="same", activation="relu"), image
+    yield L.Conv2DTranspose(3, (4, 2), strides=(2, 1)), image
+    yield L.Conv2DTranspose(2, 2, strides=(3, 4), use_bias=False), image
+    yield L.Conv2DTranspose(2, 3, strides=2, padding="same", output_padding=(0, 1)), image
+    yield L.Conv2DTranspose(1, 4, strides=3, padding="valid", output_padding=2), image
     yield L.DepthwiseConv2D(2, depth_multiplier=2, strides=(2, 2), padding="same"), image
     yield L.MaxPooling2D((2, 3), strides=(2, 1), padding="same"), image
     yield L.MaxPooling2D(), image
@@ -76,6 +81,10 @@ def all_layers():
     yield L.Permute((2, 1)), (2, 3)
     yield L.ZeroPadding2D(((1, 0), (2, 1))), (2, 1, 2)
     yield L.Cropping2D(((1, 0), (0, 2))), (3, 4, 1)
+    yield L.UpSampling2D((2, 3)), (2, 3, 2)
+    yield L.UpSampling2D((1, 2), interpolation="bilinear"), (2, 3, 2)
+    yield L.UpSampling2D(3, interpolation="bilinear"), (1, 3, 2)
+    yield L.UpSampling2D((4, 2), interpolation="bilinear"), (3, 2, 1)
     yield L.Rescaling(2.0, offset=-0.5), (4,)
     yield L.Add(), (2, 3), (2, 3), (2, 3)
     yield L.Subtract(), (3,), (3,)
