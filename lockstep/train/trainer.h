@@ -94,7 +94,7 @@ class Trainer {
   const TrainerOptions& options() const { return options_; }
   int64_t tower_size() const { return tower_size_; }
   int device_count() const { return team_->size(); }
-  const Backend& backend() const { return *backend_; }
+  std::shared_ptr<const Backend> backend() const { return backend_; }
   /// Each kernel of a training tower run alone, all devices at once; what the step reaches at best.
   /// Weights and optimizer state stay as they are.
   std::vector<KernelTime> time_kernels(const Batch& batch, int repeats);
