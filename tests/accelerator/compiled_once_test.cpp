@@ -1,36 +1,18 @@
 // A process compiles a program once: calls with other batch sizes, and of other models, find again
 // what was compiled for them before.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-
-#include "lockstep/backend/pjrt/abi.h"
-#include "lockstep/backend/pjrt/kind_settings.h"
 #include "lockstep/lockstep.h"
+#include "tests/accelerator/plugin_table.h"
 #include "tests/train/same_bits.h"
 
 namespace lockstep {
 namespace {
 
-namespace abi = pjrt::abi;
-
 constexpr const char* kDevices = "xla_cpu:2";
 
-/// Counts what XLA's plugin compiles, by a function of our own in its table.
 class CompiledOnce : public testing::Test {
  protected:
-  CompiledOnce() {
-    const std::string path = pjrt::load_plugin("xla_cpu")->path();
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    const auto get_api = reinterpret_cast<abi::Api* (*)()>(dlsym(library, "GetPjrtApi"));
-    entry_ = &get_api()->functions[static_cast<size_t>(abi::Function::kClientCompile)];
-    plugins_own_ = reinterpret_cast<Compile>(*entry_);
-    compiled_ = 0;
-    *entry_ = reinterpret_cast<void*>(&count);
-  }
-  ~CompiledOnce() override { *entry_ = reinterpret_cast<void*>(plugins_own_); }
-
   static Model make_model(int64_t units) {
     const Tensor x = Input({3});
     Model model(x, Dense({.units = 1})(Dense({.units = units})(x)));
@@ -38,21 +20,18 @@ class CompiledOnce : public testing::Test {
     return model;
   }
 
-  static int64_t compiled() { return compiled_; }
+  int64_t compiled() const { return compiled_; }
 
   const HostTensor x_ = same_bits::noise({24, 3}, 1), y_ = same_bits::noise({24, 1}, 2);
   const DatasetPtr data_ = dataset(x_, y_);
 
  private:
-  using Compile = abi::Error* (*)(void*);
-  static abi::Error* count(void* arguments) {
+  using Compile = ReplacedFunction<pjrt::abi::ClientCompileArgs>;
+  int64_t compiled_ = 0;
+  const Compile compile_{[this](auto& arguments) {
     ++compiled_;
-    return plugins_own_(arguments);
-  }
-
-  void** entry_;
-  static inline Compile plugins_own_;
-  static inline std::atomic<int64_t> compiled_;
+    return Compile::call_on(arguments);
+  }};
 };
 
 TEST_F(CompiledOnce, OfCallsWithTwoBatchSizesInTurn) {
