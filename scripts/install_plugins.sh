@@ -26,7 +26,11 @@ if [ $# -eq 0 ]; then
   exit 2
 fi
 
-folder="${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/pjrt"
+# A relative XDG_CACHE_HOME counts as none, as the library has it.
+case "${XDG_CACHE_HOME:-}" in
+  /*) folder="$XDG_CACHE_HOME/lockstep/pjrt" ;;
+  *) folder="$HOME/.cache/lockstep/pjrt" ;;
+esac
 for kind in "$@"; do
   packages=$(packages_of "$kind")
   done="$folder/installed-$kind"

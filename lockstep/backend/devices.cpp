@@ -15,13 +15,24 @@ namespace {
 
 constexpr int kMostDevices = 1024;
 
+/// Of hardware a number alone is an index.
+bool is_hardware(std::string_view kind) {
+  return !is_host_kind(kind) && kind != "xla_cpu";
+}
+
 int parse_number(std::string_view text, const std::string& whole) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > kMostDevices)
-    invalid_argument("devices", "numbers must be whole and in [0, {}]: \"{}\" in \"{}\"",
-                     kMostDevices, text, whole);
-  return value;
+  if (error == std::errc() && end == text.data() + text.size() && value >= 0 &&
+      value <= kMostDevices)
+    return value;
+  const std::string kind = whole.substr(0, whole.find(':'));
+  invalid_argument(
+      "devices",
+      "numbers must be whole and in [0, {}]: \"{}\" in \"{}\". {}:2 is {}, {}:0-2 those "
+      "with the indices 0, 1 and 2, {}:0,2 the first and the third",
+      kMostDevices, text, whole, kind, is_hardware(kind) ? "the third device" : "two devices", kind,
+      kind);
 }
 
 std::vector<int> parse_indices(std::string_view list, const std::string& whole) {
@@ -79,14 +90,13 @@ DeviceSpec parse_devices(const std::string& text) {
                      "a device is cpu, cpu:N, cpu:0-3, cuda, cuda:0, cuda:0-3, rocm, sycl, tpu, "
                      "xla_cpu:N or reference:N: \"{}\"",
                      text);
-  const bool is_hardware = !is_host_kind(spec.kind) && spec.kind != "xla_cpu";
   if (colon == std::string::npos) {
     if (spec.kind == "cpu") spec.count = static_cast<int>(affinity_cores().size());
     if (!is_host_kind(spec.kind)) spec.count = count_pjrt_devices(spec.kind);
     return spec;
   }
   const std::string rest = text.substr(colon + 1);
-  if (rest.find_first_of(",-") == std::string::npos && !is_hardware) {
+  if (rest.find_first_of(",-") == std::string::npos && !is_hardware(spec.kind)) {
     spec.count = parse_number(rest, text);
     if (spec.count == 0)
       invalid_argument("devices", "{} asks for no device. {}:1 is one device", text, spec.kind);

@@ -27,7 +27,8 @@ class StepTimer : public Callback {
 };
 
 /// What the step's kernels reach alone: every kernel, and the rate at which a step of nothing but
-/// its convolutions (or, without any, its dot products) would run.
+/// its convolutions (or, without any, its dot products) would run; of nothing but its towers where
+/// the backend cannot tell their kernels apart.
 Json roofline(Trainer& trainer, const DatasetPtr& data, int64_t batch_size, double measured) {
   Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = batch_size});
   const std::vector<KernelTime> kernels = trainer.time_kernels(*loader.next(), 5);
@@ -35,17 +36,21 @@ Json roofline(Trainer& trainer, const DatasetPtr& data, int64_t batch_size, doub
     return kernel.kernel.starts_with("conv2d");
   };
   const bool any_convolution = std::any_of(kernels.begin(), kernels.end(), is_convolution);
+  const bool is_whole = std::all_of(kernels.begin(), kernels.end(), [](const KernelTime& kernel) {
+    return kernel.kernel == "whole program";
+  });
   Json json, list = Json::array();
   double roof_seconds = 0;
   for (const KernelTime& kernel : kernels) {
-    if (any_convolution ? is_convolution(kernel) : kernel.flops > 0) roof_seconds += kernel.seconds;
+    if (is_whole || (any_convolution ? is_convolution(kernel) : kernel.flops > 0))
+      roof_seconds += kernel.seconds;
     list.push_back({{"kernel", kernel.kernel},
                     {"ms", kernel.seconds * 1e3},
                     {"gflop_per_s", kernel.flops / kernel.seconds * 1e-9}});
   }
   const auto rows = static_cast<double>(std::min(trainer.tower_size(), batch_size));
   const double roof = rows * trainer.device_count() / roof_seconds;
-  json["of"] = any_convolution ? "convolutions" : "dot products";
+  json["of"] = is_whole ? "towers" : any_convolution ? "convolutions" : "dot products";
   json["samples_per_s"] = roof;
   json["reached"] = measured / roof;
   json["kernels"] = std::move(list);

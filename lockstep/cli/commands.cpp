@@ -71,7 +71,9 @@ const std::vector<Command>& commands() {
         kDevices,
         kTower,
         {"steps", "N", "timed steps (20)"},
-        {"roofline", "", "each kernel alone, and the step beside its convolutions alone"},
+        {"roofline", "",
+         "each kernel alone, and the step beside its convolutions (on accelerators: its towers) "
+         "alone"},
         {"json", "", "one line of JSON"}},
        run_bench},
       {"compile",

@@ -147,6 +147,7 @@ Trainer& Model::trainer_for(const TrainerOptions& options) {
   if (compile_ && compile_->optimizer && optimizer_state_)
     trainer_->load_optimizer_state(*optimizer_state_);
   trainer_key_ = key;
+  backend_ = trainer_->backend();
   return *trainer_;
 }
 

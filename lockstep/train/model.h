@@ -183,6 +183,9 @@ class Model {
   std::optional<OptimizerState> optimizer_state_;
   std::unique_ptr<Trainer> trainer_;
   std::string trainer_key_;
+  /// The last trainer's. Accelerators stay open from one trainer to the next, and programs that
+  /// were compiled for them stay known.
+  std::shared_ptr<const Backend> backend_;
 };
 
 /// Keras's clone_model.

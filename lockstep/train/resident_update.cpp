@@ -291,9 +291,9 @@ void ResidentUpdate::compile_publication() {
 
 void ResidentUpdate::run_phase(int phase, int device, std::span<const DeviceTensorPtr> pieces,
                                const DeviceTensorPtr& tail) {
-  if (phase == 0) prepare(device, pieces);
+  if (phase == 0) ++updating_, prepare(device, pieces);
   if (phase == 1) apply(device, tail);
-  if (phase == 2) publish(device);
+  if (phase == 2) publish(device), --updating_;
 }
 
 DeviceTensorPtr ResidentUpdate::scalar(int device, float value) {

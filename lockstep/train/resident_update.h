@@ -2,6 +2,7 @@
 // leave their owner, new weights are copied to all.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ class ResidentUpdate final : public Update, public ResidentPhases {
   ~ResidentUpdate() override;
 
   void set_scalars(const UpdateScalars& scalars) override { scalars_ = scalars; }
+  bool is_whole() const override { return updating_ == 0; }
   int phase_count() const override { return 3; }  // prepare; apply and join; publish
   void run_phase(int phase, int device, std::span<const DeviceTensorPtr> pieces,
                  const DeviceTensorPtr& tail) override;
@@ -68,6 +70,7 @@ class ResidentUpdate final : public Update, public ResidentPhases {
   std::shared_ptr<DeviceProgram> moving_, unpack_;
   std::vector<std::shared_ptr<DeviceProgram>> join_;  // of each owner
   UpdateScalars scalars_;
+  std::atomic<int> updating_{0};  // devices that have begun and not ended
 };
 
 }  // namespace lockstep

@@ -268,6 +268,7 @@ std::shared_ptr<TowerProgram> Trainer::compile(const StepRunner& runner, TowerGr
 }
 
 void Trainer::fetch_variables() {
+  require_state();
   if (!resident_is_newer_) return;
   resident_->download(variables_.data());
   resident_is_newer_ = false;
@@ -406,6 +407,7 @@ StepData Trainer::prepare(Program& program, const Batch& batch) {
 
 void Trainer::run(Program& program, const Batch& batch, std::span<void* const> outputs,
                   bool updates) {
+  require_state();
   StepData data = prepare(program, batch);
   data.row_outputs = outputs;
   if (updates) {
@@ -415,8 +417,22 @@ void Trainer::run(Program& program, const Batch& batch, std::span<void* const> o
   // A step that fails may have copied weights to some devices only.
   if (data.variables_changed) seen_version(program) = 0;
   const uint64_t version = variables_.version();
-  program.runner->run(data);
+  try {
+    program.runner->run(data);
+  } catch (const std::exception& error) {
+    if (update_ && !update_->is_whole()) loss_of_state_ = error.what();
+    throw;
+  }
   seen_version(program) = version;
+}
+
+/// Whoever asks for weights or optimizer state that are no more hears why.
+void Trainer::require_state() const {
+  if (loss_of_state_.empty()) return;
+  fail(ErrorCode::kInternal, network_->name(),
+       "training step {} failed in the middle of its update, and with it weights and optimizer "
+       "state are lost: {}. A saved model or a checkpoint has them",
+       iterations_, loss_of_state_);
 }
 
 /// Of the weights that steps of this kind use: as last prepared for the kernels, or as last copied
@@ -516,6 +532,7 @@ void Trainer::pull_variables() {
 }
 
 OptimizerState Trainer::optimizer_state() {
+  require_state();
   OptimizerState state;
   state.iterations = iterations_;
   if (!compile_->optimizer->common.learning_rate.schedule)

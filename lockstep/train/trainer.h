@@ -95,7 +95,7 @@ class Trainer : public VariableHolder {
   const TrainerOptions& options() const { return options_; }
   int64_t tower_size() const { return tower_size_; }
   int device_count() const { return team_->size(); }
-  const Backend& backend() const { return *backend_; }
+  std::shared_ptr<const Backend> backend() const { return backend_; }
   /// Each kernel of a training tower run alone, all devices at once; what the step reaches at best.
   /// Weights and optimizer state stay as they are.
   std::vector<KernelTime> time_kernels(const Batch& batch, int repeats);
@@ -121,6 +121,7 @@ class Trainer : public VariableHolder {
   void ensure_shapes(Program& program, int64_t rows);
   StepData prepare(Program& program, const Batch& batch);
   uint64_t& seen_version(Program& program);
+  void require_state() const;
   void run(Program& program, const Batch& batch, std::span<void* const> outputs, bool updates);
   std::unique_ptr<StepRunner> make_runner(StepPlan plan);
   std::shared_ptr<TowerProgram> compile(const StepRunner& runner, TowerGraph tower, int64_t rows,
@@ -153,6 +154,8 @@ class Trainer : public VariableHolder {
   std::unique_ptr<ResidentVariables> resident_;
   uint64_t resident_version_ = 0;  // of the variable space, as last copied to the devices
   bool resident_is_newer_ = false;
+  /// What weights and optimizer state were lost to: a step that failed in the middle of its update.
+  std::string loss_of_state_;
   std::optional<OptimizerState> pending_state_;  // until the first training binding
   AlignedBytes scalars_;
   int64_t iterations_ = 0;

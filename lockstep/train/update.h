@@ -20,6 +20,9 @@ class Update {
   virtual ~Update() = default;
 
   virtual void set_scalars(const UpdateScalars& scalars) = 0;
+  /// False from the moment an update begins until all devices have done it, and so ever after one
+  /// that failed: weights and state are then in part old, in part new, in part given away.
+  virtual bool is_whole() const { return true; }
   /// Weight penalties of the last step's weights (before the update): blocks, then variables, along
   /// the tree.
   virtual float penalty() = 0;

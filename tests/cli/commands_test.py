@@ -174,3 +174,6 @@ class Commands(CliTest):
         self.assertEqual(roofline["of"], "dot products")
         self.assertGreater(roofline["samples_per_s"], 0)
         self.assertTrue(any(k["gflop_per_s"] > 0 for k in roofline["kernels"]))
+        # Where kernels cannot be told apart, as on accelerators.
+        out = self.run_well("bench model.keras --batch-size 4 --steps 1 --devices reference:1 --roofline")
+        self.assertIn("its towers alone: ", out)

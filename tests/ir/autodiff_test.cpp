@@ -1,6 +1,8 @@
 // Differentiation of whole graphs; each op's own gradient is op_conformance's.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "lockstep/autodiff/vjp.h"
 #include "lockstep/backend/reference/reference_backend.h"
 #include "lockstep/passes/pass.h"
@@ -149,6 +151,40 @@ TEST_F(AutodiffTest, ReduceMaxSharesAmongEqualMaxima) {
   const HostTensor input = HostTensor::of<float>({4}, {3, 1, 3, 2});
   EXPECT_TRUE(
       evaluate(graph, {&input, 1})[0].same_bits(HostTensor::of<float>({4}, {0.5f, 0, 0.5f, 0})));
+}
+
+/// What came out of the forward pass need not equal what the gradient sees: a compiler that fuses
+/// may compute the operand anew for each of its users, with other roundings.
+TEST_F(AutodiffTest, ReduceMaxReachesAnElementHoweverItsOperandIsRounded) {
+  const HostTensor input = HostTensor::of<float>({3, 2, 2}, {3, 1, 4, 2, 3, 1, 4, 9, 5, 1, 4, 9});
+  for (const Dims& axes : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1}, Dims{0, 2}, Dims{0, 1, 2}})
+    for (const double off : {0.999999, 1.000001}) {
+      Graph rounded;
+      Builder builder(rounded);
+      const Value x = builder.parameter({DType::kF32, input.shape()}, "x");
+      const Value y = builder.multiply(builder.reduce_max(x, axes), off), dy = builder.like(y, 2.0);
+      const Value grad = op_def(Opcode::kReduceMax)
+                             .rules()
+                             .vjp({builder, AxesAttrs{axes}, {&x, 1}, {&y, 1}, {&dy, 1}})[0];
+      rounded.add_result(builder.reduce_sum(grad, axes));
+      rounded.add_result(builder.reduce_sum(builder.multiply(grad, x), axes));
+      rounded.add_result(y);
+      const std::vector<HostTensor> results = evaluate(rounded, {&input, 1});
+      for (int64_t i = 0; i < results[0].size(); ++i) {
+        const auto at = static_cast<size_t>(i);
+        EXPECT_EQ(results[0].data<float>()[at], 2) << axes.size() << " axes, off by " << off;
+        // The element that the gradient reached is a largest one.
+        EXPECT_NEAR(results[1].data<float>()[at], 2 * results[2].data<float>()[at], 1e-4);
+      }
+    }
+}
+
+TEST_F(AutodiffTest, ReduceMaxOfNanHasNoGradient) {
+  const Value x = parameter({2});
+  graph.set_results({gradient(b.reduce_max(x, {0}), x).id});
+  const HostTensor input = HostTensor::of<float>({2}, {std::nanf(""), 1});
+  const HostTensor result = evaluate(graph, {&input, 1})[0];
+  for (float value : result.data<float>()) EXPECT_TRUE(std::isnan(value));
 }
 
 TEST_F(AutodiffTest, PowerIsDefinedAtBasesThatAreNotPositive) {

@@ -115,6 +115,12 @@ TEST_F(Discovery, TheCacheLiesInTheHomeByDefault) {
   EXPECT_EQ(search().path, packaged(folder("home") + "/.cache/lockstep/pjrt"));
 }
 
+TEST_F(Discovery, ARelativeCacheIsNone) {
+  const ScopedVariable cache("XDG_CACHE_HOME", "cache");
+  EXPECT_EQ(search().looked[2],
+            folder("home") + "/.cache/lockstep/pjrt/lib/python3*/site-packages");
+}
+
 TEST_F(Discovery, WithoutAHomeTheSystemIsLeft) {
   const ScopedVariable cache("XDG_CACHE_HOME", nullptr), environment("VIRTUAL_ENV", nullptr),
       home("HOME", nullptr);
@@ -157,8 +163,24 @@ TEST_F(Discovery, AFoundFileThatIsNoPluginIsReported) {
   const ScopedVariable variable("LOCKSTEP_PJRT_PLUGIN_CUDA", path.c_str());
   const PjrtKindReport report = report_pjrt_kind("cuda");
   EXPECT_EQ(report.count, 0);
-  EXPECT_TRUE(contains(report.description, "NVIDIA GPUs: [pjrt] plugin cannot be loaded: " + path))
+  EXPECT_TRUE(contains(report.description,
+                       "NVIDIA GPUs: [LOCKSTEP_PJRT_PLUGIN_CUDA] must name a plugin's file: [pjrt] "
+                       "plugin cannot be loaded: " +
+                           path))
       << report.description;
+}
+
+TEST_F(Discovery, AVariableThatNamesTheWrongFileIsAnErrorThatNamesBoth) {
+  const std::string text = folder("text.so"), directory = folder("");
+  put(text);
+  for (const std::string& path : {text, directory, std::string(LOCKSTEP_OTHER_LIBRARY)}) {
+    const ScopedVariable variable("LOCKSTEP_PJRT_PLUGIN_CUDA", path.c_str());
+    const Error error = caught([] { make_pjrt_backend("cuda", 1, {}); });
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_TRUE(contains(error.what(), "[LOCKSTEP_PJRT_PLUGIN_CUDA] must name a plugin's file: "))
+        << error.what();
+    EXPECT_TRUE(contains(error.what(), path)) << error.what();
+  }
 }
 
 TEST_F(Discovery, ThePluginOfTheVariableOpensItsDevices) {

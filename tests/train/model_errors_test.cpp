@@ -237,6 +237,14 @@ TEST(DeviceErrors, WhatIsNoDeviceString) {
 
 TEST(DeviceErrors, ZeroDevicesComeWithAHint) {
   expect_fit_error("cpu:1 is one device", class_data(8), {.devices = "cpu:0"});
+  // What is no number is answered with what would be right.
+  for (const char* text : {"xla_cpu:", "xla_cpu:-1", "xla_cpu:0,x"})
+    expect_fit_error(fmt::format("in \"{}\". xla_cpu:2 is two devices, xla_cpu:0-2 those with the "
+                                 "indices 0, 1 and 2, xla_cpu:0,2 the first and the third",
+                                 text),
+                     class_data(8), {.devices = text});
+  expect_fit_error("\"one\" in \"cuda:one\". cuda:2 is the third device", class_data(8),
+                   {.devices = "cuda:one"});
 }
 
 // Whether or not a plugin is installed, no machine has that many.

@@ -55,7 +55,7 @@ class ChipCompiler : public Backend, public DeviceMemory {
   std::unique_ptr<pjrt::Topology> topology_;
   mutable std::mutex mutex_;
   mutable std::vector<ChipReport> reports_;
-  mutable pjrt::ProgramCache cache_;
+  mutable pjrt::ProgramCache<DeviceProgram> cache_{0};
 };
 
 }  // namespace lockstep

@@ -50,7 +50,8 @@ std::vector<std::string> python_folders() {
   const std::string home = environment("HOME"), cache = environment("XDG_CACHE_HOME");
   if (const std::string active = environment("VIRTUAL_ENV"); !active.empty())
     prefixes.push_back(active);
-  if (!cache.empty())
+  // A relative path counts as none: the XDG Base Directory specification.
+  if (cache.starts_with('/'))
     prefixes.push_back(cache + "/lockstep/pjrt");
   else if (!home.empty())
     prefixes.push_back(home + "/.cache/lockstep/pjrt");
@@ -113,6 +114,7 @@ PluginSearch find_plugin(const PluginKind& kind) {
       fail(ErrorCode::kNotFound, variable, "must name a plugin's file: \"{}\" does not exist",
            path);
     search.path = path;
+    search.variable = variable;
     return search;
   }
   const auto look = [&](const std::string& folder, std::string_view path) {

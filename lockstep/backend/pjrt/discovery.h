@@ -21,6 +21,7 @@ const PluginKind* find_plugin_kind(std::string_view kind);
 
 struct PluginSearch {
   std::string path;                 // of the plugin; "" where there is none
+  std::string variable;             // that names it; "" where it was found
   std::vector<std::string> looked;  // variables and folders, in order
 };
 

@@ -28,7 +28,12 @@ std::shared_ptr<Plugin> load_plugin(std::string_view kind) {
   if (verbose_level() == 0) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   // The pool is not made larger for machines with more cores. Read when the plugin is loaded.
   if (kind == "xla_cpu") setenv("PJRT_NPROC", "1", 1);
-  return Plugin::load(search.path);
+  try {
+    return Plugin::load(search.path);
+  } catch (const Error& error) {
+    if (search.variable.empty()) throw;
+    fail(error.code(), search.variable, "must name a plugin's file: {}", error.what());
+  }
 }
 
 std::vector<PluginOption> client_options(std::string_view kind) {

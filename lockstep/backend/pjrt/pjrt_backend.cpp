@@ -1,15 +1,11 @@
 #include "lockstep/backend/pjrt/pjrt_backend.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <optional>
 
 #include "lockstep/backend/denormals.h"
-#include "lockstep/backend/pjrt/client.h"
-#include "lockstep/backend/pjrt/discovery.h"
 #include "lockstep/backend/pjrt/kind_settings.h"
-#include "lockstep/backend/pjrt/program_cache.h"
+#include "lockstep/backend/pjrt/open_devices.h"
 #include "lockstep/backend/pjrt/program_store.h"
 #include "lockstep/backend/stablehlo/emit.h"
 #include "lockstep/passes/pass.h"
@@ -18,28 +14,6 @@ namespace lockstep {
 namespace {
 
 using namespace pjrt;
-
-/// One client a kind for all who use it at the same time: a second one would
-/// ask for the devices' memory again.
-std::shared_ptr<Client> shared_client(const PluginKind& kind) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Client>, std::less<>> clients;
-  std::lock_guard lock(mutex);
-  std::weak_ptr<Client>& known = clients[std::string(kind.kind)];
-  std::shared_ptr<Client> client = known.lock();
-  if (client == nullptr) {
-    const std::shared_ptr<Plugin> plugin = load_plugin(kind.kind);
-    try {
-      client = Client::create(plugin, client_options(kind.kind));
-    } catch (const Error& error) {
-      // A plugin without its hardware, or with hardware that others hold.
-      fail(error.code() == ErrorCode::kOutOfMemory ? error.code() : ErrorCode::kNotFound, "devices",
-           "no {} device can be opened: {}", kind.kind, error.what());
-    }
-    known = client;
-  }
-  return client;
-}
 
 class PjrtContext : public ExecutionContext {
  public:
@@ -107,24 +81,23 @@ const Buffer& buffer_of(const DeviceTensorPtr& tensor) {
 
 class PjrtDeviceProgram : public DeviceProgram {
  public:
-  PjrtDeviceProgram(std::unique_ptr<LoadedProgram> program, std::string text,
+  PjrtDeviceProgram(std::shared_ptr<const OpenDevices::Program> program,
                     const std::vector<int>& devices)
-      : program_(std::move(program)), text_(std::move(text)), devices_(devices) {}
+      : program_(std::move(program)), devices_(devices) {}
 
   std::vector<DeviceTensorPtr> enqueue(int device,
                                        std::span<const DeviceTensorPtr> inputs) const override {
     std::vector<abi::Buffer*> arguments;
     for (const DeviceTensorPtr& input : inputs) arguments.push_back(buffer_of(input).get());
     std::vector<DeviceTensorPtr> results;
-    for (Buffer& buffer : program_->run(devices_[static_cast<size_t>(device)], arguments))
+    for (Buffer& buffer : program_->loaded->run(devices_[static_cast<size_t>(device)], arguments))
       results.push_back(std::make_shared<PjrtTensor>(std::move(buffer)));
     return results;
   }
-  std::string describe() const override { return text_; }
+  std::string describe() const override { return program_->text; }
 
  private:
-  std::unique_ptr<LoadedProgram> program_;
-  std::string text_;
+  std::shared_ptr<const OpenDevices::Program> program_;
   const std::vector<int>& devices_;
 };
 
@@ -135,7 +108,8 @@ class PjrtBackend : public Backend, public DeviceMemory {
     if (devices_.empty())
       for (int index = 0; index < count; ++index) devices_.push_back(index);
     const int needed = *std::max_element(devices_.begin(), devices_.end()) + 1;
-    client_ = shared_client(kind);
+    open_ = OpenDevices::of(kind);
+    client_ = open_->client;
     flags_ = compile_flags(kind_);
     if (needed > client_->device_count())
       fail(ErrorCode::kNotFound, "devices",
@@ -164,12 +138,16 @@ class PjrtBackend : public Backend, public DeviceMemory {
                                                   std::vector<Donation> donations) const override {
     const std::string text =
         emit_stablehlo(*simplify(graph), {.name = options.name, .donations = std::move(donations)});
-    return cache_.get(text, [&] {
+    // A folder has all programs of its run, and a run those of its folder.
+    const std::string folder = store_ ? store_->folder().string() : "";
+    const auto program = open_->programs.get(folder + '\n' + text, [&] {
       const ProgramOptions compile{.replicas = 1, .is_portable = true, .flags = flags_};
-      auto program = store_ ? store_->get(*client_, text, compile, options.name)
-                            : client_->compile(text, compile, options.name);
-      return std::make_shared<PjrtDeviceProgram>(std::move(program), text, devices_);
+      auto loaded = store_ ? store_->get(*client_, text, compile, options.name)
+                           : client_->compile(text, compile, options.name);
+      return std::make_shared<const OpenDevices::Program>(
+          OpenDevices::Program{std::move(loaded), text});
     });
+    return std::make_shared<PjrtDeviceProgram>(program, devices_);
   }
 
   DeviceTensorPtr upload(const void* from, const TensorType& type, int device) const override {
@@ -197,10 +175,10 @@ class PjrtBackend : public Backend, public DeviceMemory {
 
   std::string kind_;
   std::vector<int> devices_;  // the client's, of each device of the team
+  std::shared_ptr<OpenDevices> open_;
   std::shared_ptr<Client> client_;
   std::vector<Flag> flags_;
   std::optional<ProgramStore> store_;
-  mutable ProgramCache cache_;
 };
 
 const PluginKind& known_kind(std::string_view kind) {
@@ -217,7 +195,7 @@ std::unique_ptr<Backend> make_pjrt_backend(std::string_view kind, int count,
 }
 
 int count_pjrt_devices(std::string_view kind) {
-  return shared_client(known_kind(kind))->device_count();
+  return OpenDevices::of(known_kind(kind))->client->device_count();
 }
 
 PjrtKindReport report_pjrt_kind(std::string_view kind) {
@@ -227,7 +205,7 @@ PjrtKindReport report_pjrt_kind(std::string_view kind) {
     if (search.path.empty())
       return {0, fmt::format("{}: no plugin in {}. {}", known.hardware,
                              fmt::join(search.looked, ", "), known.pip_install)};
-    const std::shared_ptr<Client> client = shared_client(known);
+    const std::shared_ptr<Client> client = OpenDevices::of(known)->client;
     return {client->device_count(), fmt::format("{}; {}", client->device_kind(0), search.path)};
   } catch (const Error& error) {
     return {0, fmt::format("{}: {}", known.hardware, error.what())};

@@ -15,6 +15,8 @@ class ProgramStore {
   /// The folder is made when the first program is kept.
   explicit ProgramStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  const std::filesystem::path& folder() const { return folder_; }
+
   /// The program of this text, options and platform, from the folder or else compiled and kept. A
   /// file that is damaged or belongs to another version is compiled again and replaced; where the
   /// plugin cannot serialize, or the folder cannot be written, it is compiled every time.

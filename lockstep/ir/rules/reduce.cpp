@@ -7,12 +7,18 @@ using namespace rules;
 
 namespace {
 
+Dims kept_axes(int rank, const Dims& axes) {
+  Dims kept;
+  for (int axis = 0; axis < rank; ++axis)
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
+  return kept;
+}
+
 Shape reduced_shape(const char* op, const TensorType& type, const Dims& axes) {
   require_axes(op, type, axes);
   Shape shape;
-  for (int axis = 0; axis < type.shape.rank(); ++axis)
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
-      shape.dims().push_back(type.shape[axis]);
+  for (int64_t axis : kept_axes(type.shape.rank(), axes))
+    shape.dims().push_back(type.shape[static_cast<int>(axis)]);
   return shape;
 }
 
@@ -32,10 +38,7 @@ void for_each_reduced(const Shape& in, const Dims& axes, const Shape& out, Body&
 
 /// `value` of the reduced shape, broadcast back to the operand's.
 Value spread(Builder& b, Value value, const Shape& shape, const Dims& axes) {
-  Dims kept;
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) kept.push_back(axis);
-  return b.broadcast_in_dim(value, shape, kept);
+  return b.broadcast_in_dim(value, shape, kept_axes(shape.rank(), axes));
 }
 
 std::vector<TensorType> sum_infer(Types types, const Attrs& attrs) {
@@ -77,15 +80,41 @@ void max_eval(Inputs in, const Attrs& attrs, Outputs out) {
   });
 }
 
+/// i1: the first largest element over `axes`, in row-major order. Told by its place, which no
+/// rounding changes.
+Value is_first_largest(Builder& b, Value x, const Dims& axes) {
+  // The reduced axes side by side, as one.
+  Dims order = kept_axes(x.shape().rank(), axes), extents, joined;
+  const auto position = std::lower_bound(order.begin(), order.end(), axes[0]) - order.begin();
+  order.insert(order.begin() + position, axes.begin(), axes.end());
+  int64_t count = 1;
+  for (int64_t axis : axes) {
+    extents.push_back(x.shape()[static_cast<int>(axis)]);
+    count *= extents.back();
+  }
+  for (int64_t axis : kept_axes(x.shape().rank(), axes))
+    joined.push_back(x.shape()[static_cast<int>(axis)]);
+  joined.insert(joined.begin() + position, count);
+  const Value first =
+      b.argmax(b.reshape(b.transpose(x, order), Shape(joined)), static_cast<int>(position));
+  const Value places = b.reshape(b.iota({DType::kS32, {count}}, 0), Shape(extents));
+  return b.compare(b.broadcast_in_dim(places, x.shape(), axes), spread(b, first, x.shape(), axes),
+                   CompareDirection::kEq);
+}
+
+/// Shared equally among all equal maxima, as TensorFlow does; NaN everywhere where the maximum is.
+/// The first largest takes part whether it equals the maximum or not: a compiler that fuses may
+/// compute x anew for each use, with other roundings, and then no element need equal it.
 std::vector<Value> max_vjp(const VjpArgs& args) {
-  // Shared equally among all equal maxima, as TensorFlow does.
   Builder& b = args.builder;
   const Dims& axes = std::get<AxesAttrs>(args.attrs).axes;
-  const Value x = args.operands[0];
-  const Value is_max = b.convert(
-      b.compare(x, spread(b, args.results[0], x.shape(), axes), CompareDirection::kEq), x.dtype());
-  const Value share = b.divide(args.cotangents[0], b.reduce_sum(is_max, axes));
-  return {b.multiply(is_max, spread(b, share, x.shape(), axes))};
+  const Value x = args.operands[0], y = args.results[0];
+  if (x.shape().size() == 0) return {b.like(x, 0.0)};
+  const Value equals = b.compare(x, spread(b, y, x.shape(), axes), CompareDirection::kEq);
+  const Value takes = b.convert(b.logical_or(equals, is_first_largest(b, x, axes)), x.dtype());
+  const Value dy = b.select(b.compare(y, y, CompareDirection::kEq), args.cotangents[0], y);
+  const Value share = b.divide(dy, b.reduce_sum(takes, axes));
+  return {b.multiply(takes, spread(b, share, x.shape(), axes))};
 }
 
 std::vector<TensorType> argmax_infer(Types types, const Attrs& attrs) {
