@@ -27,10 +27,10 @@ namespace lockstep {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::CappedTag<float, KernelGradient::kOutBlock>;
+// The loops are right only where a vector holds a group of dy: where `is_supported`.
+using D = hn::CappedTag<float, kOut>;
 using V = hn::Vec<D>;
-// Lanes of the vectors there are; the loops are right only where a vector is a group of dy, and
-// `is_supported` says where that is.
+
 int64_t VectorLanes() {
   return static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
 }
@@ -106,22 +106,21 @@ void AddAllProducts(const KernelGradient& k, const KernelGradient::Block& block,
   }
 }
 
-/// dbias[8] = the sum of one group of dy over images and pixels.
-void SumGroup(const KernelGradient& k, const float* dy, float* dbias) {
+/// dbias[8] += the sum of one group of dy over a batch of images and all pixels.
+void SumGroup(const KernelGradient& k, int64_t images, const float* dy, float* dbias) {
   const D d;
   const int64_t pixels = k.s.out_height * k.s.out_width;
-  V image_sums = hn::Zero(d);
-  for (int64_t n = 0; n < k.s.images; ++n, dy += k.s.out_groups * pixels * kOut) {
+  V sum = hn::LoadU(d, dbias);
+  for (int64_t n = 0; n < images; ++n, dy += k.s.out_groups * pixels * kOut) {
     V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     int64_t i = 0;
     for (; i + 4 <= pixels; i += 4)
       for (int64_t j = 0; j < 4; ++j)
         total[j] = hn::Add(total[j], hn::LoadU(d, dy + (i + j) * kOut));
     for (; i < pixels; ++i) total[0] = hn::Add(total[0], hn::LoadU(d, dy + i * kOut));
-    image_sums =
-        hn::Add(image_sums, hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
+    sum = hn::Add(sum, hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
   }
-  hn::StoreU(image_sums, d, dbias);
+  hn::StoreU(sum, d, dbias);
 }
 
 /// One group of a batch's images into the middle of `padded`, whose margins stay as they are.
@@ -162,11 +161,14 @@ void Run(const KernelGradient& k, const float* x, const float* dy, float* dkerne
                     s.in_block * s.strides[1], s.out_groups * out_pixels, out_pixels};
   float *tile = scratch, *padded = tile + elements * kVectors * kOut;
   if (k.is_padded) std::fill_n(padded, k.batch * padded_image, 0.0f);
-  if (dbias != nullptr)
-    for (int64_t g = 0; g < s.out_groups; ++g) SumGroup(k, dy + g * out_pixels, dbias + g * kOut);
-  for (int64_t n = 0; n < s.images; n += k.batch)
+  if (dbias != nullptr) std::fill_n(dbias, out_channels, 0.0f);
+  for (int64_t n = 0; n < s.images; n += k.batch) {
+    const int64_t images = std::min(k.batch, s.images - n);
+    const float* cotangent = dy + n * steps.dy_image;
+    if (dbias != nullptr)
+      for (int64_t g = 0; g < s.out_groups; ++g)
+        SumGroup(k, images, cotangent + g * out_pixels, dbias + g * kOut);
     for (int64_t c = 0; c < s.in_groups; ++c) {
-      const int64_t images = std::min(k.batch, s.images - n);
       const float* from = x + n * x_image + c * x_group;
       if (k.is_padded) {
         PadGroup(k, images, from, padded);
@@ -175,7 +177,7 @@ void Run(const KernelGradient& k, const float* x, const float* dy, float* dkerne
       for (int64_t g = 0; g < s.out_groups; g += kVectors) {
         const int64_t groups = std::min(kVectors, s.out_groups - g);
         std::fill_n(tile, elements * kVectors * kOut, 0.0f);
-        FillTile(k, images, groups, steps, from, dy + n * steps.dy_image + g * out_pixels, tile);
+        FillTile(k, images, groups, steps, from, cotangent + g * out_pixels, tile);
         for (int64_t e = 0; e < elements; ++e) {
           const float* sums = tile + e * kVectors * kOut;
           float* to =
@@ -184,6 +186,7 @@ void Run(const KernelGradient& k, const float* x, const float* dy, float* dkerne
         }
       }
     }
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -198,8 +201,18 @@ HWY_EXPORT(Run);
 
 namespace {
 
-constexpr int64_t kFirstCache = 24 * 1024 / sizeof(float);    // of 32 KB
-constexpr int64_t kSecondCache = 192 * 1024 / sizeof(float);  // of 256 KB or more
+// In floats: what is counted on of a first-level cache of 32 KB and a second-level one of 512 KB
+// or more, other data and a second thread on the core being there too.
+constexpr int64_t kFirstCache = 20 * 1024 / sizeof(float);
+constexpr int64_t kSecondCache = 192 * 1024 / sizeof(float);
+// Of a batch, at least: sums in dkernel are read and written once a batch.
+constexpr int64_t kPixels = 1024;
+
+/// The size of equal parts of `whole` that are at most `limit`, or 1.
+int64_t even_part(int64_t whole, int64_t limit) {
+  const int64_t parts = (whole + std::max(limit, int64_t{1}) - 1) / std::max(limit, int64_t{1});
+  return (whole + parts - 1) / parts;
+}
 
 }  // namespace
 
@@ -219,13 +232,14 @@ KernelGradient::KernelGradient(const KernelGradientShapes& shapes) : s(shapes) {
         rows.push_back((kh * s.kernel_width + kw) * s.in_groups * s.in_block + c);
       }
   const int64_t padded_row = padded_width * s.in_block, padded_image = padded_height * padded_row;
-  batch = is_padded ? std::clamp(kSecondCache / padded_image, int64_t{1}, s.images) : s.images;
+  const int64_t pixels = s.out_height * s.out_width;
+  const int64_t all_groups = s.in_groups * padded_image + s.out_groups * pixels * kOut;
+  batch = std::clamp(std::max(kSecondCache / all_groups, kPixels / pixels), int64_t{1}, s.images);
   const int64_t row = padded_row * s.strides[0] + s.out_width * kVectors * kOut;
-  const int64_t image = padded_image + s.out_height * s.out_width * kVectors * kOut;
-  block = {
-      std::clamp(kFirstCache / image, int64_t{1}, batch),
-      image <= kFirstCache ? s.out_height : std::clamp(kFirstCache / row, int64_t{1}, s.out_height),
-      s.out_width};
+  const int64_t image = padded_image + pixels * kVectors * kOut;
+  block = {even_part(batch, kFirstCache / image),
+           image <= kFirstCache ? s.out_height : even_part(s.out_height, kFirstCache / row),
+           s.out_width};
 }
 
 size_t KernelGradient::scratch_bytes() const {

@@ -1,5 +1,5 @@
-// The kernel gradient of a convolution on machines whose vectors hold eight floats, where oneDNN's
-// own reaches two thirds of what its other two contractions do.
+// The kernel gradient of a convolution where vectors hold eight floats (AVX2): oneDNN's takes
+// 1.1 to 2 times as long there, and has only plain loops for dilated kernels.
 #pragma once
 
 #include <array>
@@ -35,19 +35,19 @@ class KernelGradient {
   /// is not null, [out_groups * 8], the sum of dy over images and pixels.
   void run(const float* x, const float* dy, float* dkernel, float* dbias, float* scratch) const;
 
-  /// Rows of pixels that are summed in registers: `images` times `rows` times `columns` of them.
+  /// Pixels of dy that are summed in registers before memory is touched.
   struct Block {
     int64_t images, rows, columns;
   };
 
-  // What the loops read.
+  // What the loops read, in units of elements.
   KernelGradientShapes s;
   bool is_padded;
   int64_t padded_height, padded_width;
   // Of each element (kh, kw, c) of one group's kernel: where its first pixel lies in a padded
   // image, and its row in dkernel.
   std::vector<int64_t> offsets, rows;
-  int64_t batch;  // images padded at once
+  int64_t batch;  // images that go through all groups before the next do: they stay in a cache
   Block block;    // the most that is summed at once: it stays in the first-level cache
 };
 

@@ -1,6 +1,7 @@
 // Convolutions as oneDNN primitives over blocked images where channels allow it, else over NHWC.
 // The kernel is reordered to the layout the primitive likes and its gradient back, each time: 2 *
-// rows * pixels times less work than the convolution itself.
+// rows * pixels times less work than the convolution itself. Kernel gradients by own loops where
+// those are faster: the choice depends on shapes and the instruction set alone.
 #include <omp.h>
 
 #include <algorithm>
@@ -359,10 +360,11 @@ void lower_input_gradient(Lowering& l, const Node& node) {
       DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
 }
 
-/// Own loops take cotangents in whole groups of channels, and any images.
+/// Own loops take cotangents in groups of channels, two at a time, and any images.
 bool has_own_kernel_gradient(const ConvShapes& shapes) {
-  return shapes.attrs.groups == 1 && shapes.y[3] % KernelGradient::kOutBlock == 0 &&
-         native_block() == KernelGradient::kOutBlock && KernelGradient::is_supported();
+  const int64_t filters = shapes.y[3], block = KernelGradient::kOutBlock;
+  return shapes.attrs.groups == 1 && filters % block == 0 && filters > block &&
+         native_block() == block && KernelGradient::is_supported();
 }
 
 KernelGradientShapes gradient_shapes(const ConvShapes& shapes, const ConvBlocks& blocks) {
