@@ -193,6 +193,21 @@ const std::vector<ConvCase>& cases() {
        {1, 6, 9, 3},
        {1, 5, 3, 4},
        {.strides = {1, 2}, .pad_low = {0, 2}, .pad_high = {0, 2}}},
+      // Filters in an odd number of vectors, padding on two sides of four.
+      {"filters_24", {3, 5, 6, 16}, {3, 3, 16, 24}, {.pad_low = {1, 0}, .pad_high = {0, 1}}},
+      {"rgb_16", {2, 7, 6, 3}, {3, 3, 3, 16}, {.pad_low = {1, 1}, .pad_high = {1, 1}}},
+      {"even_kernel_stride_2",
+       {3, 8, 8, 8},
+       {4, 4, 8, 16},
+       {.strides = {2, 2}, .pad_low = {1, 1}, .pad_high = {1, 1}}},
+      {"kernel_5_8_16", {2, 6, 7, 8}, {5, 5, 8, 16}, {.pad_low = {2, 2}, .pad_high = {2, 2}}},
+      {"dilation_2_8_16",
+       {2, 9, 8, 8},
+       {3, 3, 8, 16},
+       {.dilation = {2, 2}, .pad_low = {2, 2}, .pad_high = {2, 2}}},
+      {"pointwise_8_16", {2, 5, 4, 8}, {1, 1, 8, 16}, {}},
+      // Three images of more pixels than a kernel takes at once.
+      {"many_pixels", {3, 62, 40, 8}, {2, 1, 8, 16}, {.strides = {2, 2}, .pad_high = {1, 0}}},
       {"one_pixel", {3, 1, 1, 5}, {3, 3, 5, 2}, {.pad_low = {1, 1}, .pad_high = {1, 1}}},
   };
   return all;
@@ -203,7 +218,7 @@ constexpr double kTolerance = 2e-5;
 
 /// Difference quotients evaluate the op twice an element: only small cases can afford them.
 bool is_small(const ConvCase& c) {
-  return c.kernel.size() <= 600;
+  return c.x.size() * c.kernel.size() <= 300'000;
 }
 
 std::vector<OpSample> conv_samples() {
