@@ -38,7 +38,7 @@ FOREIGN = {
     r"\bH5[A-Z]{1,2}[a-z]\w*\(|[<\"]hdf5": r"lockstep/formats/hdf5",
     r"\bzip_(open|close|fopen|fread|source|stat|file)\w*\(|<zip\.h>": r"lockstep/formats/zip",
     # Words go to the caller's sink; only fit shows its progress by itself, as Keras's does.
-    r"\b(std::(cout|cerr|clog)|printf\()": r"lockstep/(cli/|base/(log|activity)\.cpp|train/fit\.cpp)|tests/|examples/",
+    r"\b(std::(cout|cerr|clog)|printf\()": r"lockstep/(cli/|base/(log|activity)\.cpp|train/progress\.cpp)|tests/|examples/",
     r"\bPJRT_[A-Z]": r"(lockstep|tests)/(backend/)?pjrt/",
     r"\bstablehlo\.[a-z]": r"(lockstep|tests)/(backend/)?stablehlo/|tests/pjrt/",
 }

@@ -1,11 +1,6 @@
 #include "lockstep/train/fit.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "lockstep/train/class_weight.h"
-#include "lockstep/train/progress.h"
 
 namespace lockstep {
 
@@ -13,11 +8,10 @@ Fit::Fit(Model& model, const DatasetPtr& data, const FitArguments& arguments)
     : model_(model),
       a_(arguments),
       callbacks_(arguments.callbacks),
+      display_(arguments.sink, arguments.verbose),
       epoch_(arguments.initial_epoch) {
   check_arguments(data);
   split_data(data);
-  is_terminal_ = !a_.sink && isatty(STDOUT_FILENO) != 0;
-  verbose_ = a_.verbose >= 0 ? a_.verbose : (is_terminal_ ? 1 : 2);
   steps_in_epoch_ =
       a_.steps_per_epoch > 0 ? a_.steps_per_epoch : batches_in(train_->size(), a_.batch_size);
   if (!a_.run.empty()) open_run();
@@ -135,7 +129,7 @@ void Fit::run_epoch() {
   }
   history_.step_losses.reserve(history_.step_losses.size() +
                                static_cast<size_t>(steps_in_epoch_ - position_));
-  epoch_start_ = monotonic_seconds();
+  display_.begin_epoch();
   const int64_t before = position_;
   while (position_ < steps_in_epoch_ && !is_stopped_) {
     if (is_stop_requested()) return;
@@ -150,12 +144,7 @@ void Fit::run_epoch() {
   }
   Logs logs = trainer_->logs(StepKind::kTrain, totals_);
   if (validation_ && !append_validation(logs)) return;
-  const double seconds = monotonic_seconds() - epoch_start_;
-  if (verbose_ == 1 && is_terminal_) std::printf("\r");
-  if (verbose_ == 1)
-    log(progress_line(position_, steps_in_epoch_, seconds, logs, true) +
-        (is_terminal_ ? "\x1b[K" : ""));
-  if (verbose_ == 2) log(epoch_line(position_ - before, seconds, logs));
+  display_.end_epoch(position_, steps_in_epoch_, position_ - before, logs);
   for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(*this, epoch_, logs);
   history_.append(logs);
   ++epoch_;
@@ -169,17 +158,8 @@ void Fit::after_step() {
     for (const CallbackPtr& callback : callbacks_)
       callback->on_train_batch_end(*this, position_ - 1, logs);
   }
-  if (verbose_ != 1 || !is_terminal_ || monotonic_seconds() - drawn_ < 0.05) return;
-  drawn_ = monotonic_seconds();
-  draw();
-}
-
-void Fit::draw() {
-  const std::string line =
-      progress_line(position_, steps_in_epoch_, monotonic_seconds() - epoch_start_,
-                    trainer_->logs(StepKind::kTrain, totals_), false);
-  std::printf("\r%s\x1b[K", line.c_str());
-  std::fflush(stdout);
+  if (display_.is_due())
+    display_.draw(position_, steps_in_epoch_, trainer_->logs(StepKind::kTrain, totals_));
 }
 
 bool Fit::append_validation(Logs& logs) {
@@ -198,19 +178,6 @@ bool Fit::append_validation(Logs& logs) {
 bool Fit::is_stop_requested() {
   if (a_.should_stop && a_.should_stop()) history_.is_interrupted = true;
   return history_.is_interrupted;
-}
-
-void Fit::log(std::string_view line) {
-  if (verbose_ > 0) warn(line);
-}
-
-void Fit::warn(std::string_view line) {
-  if (a_.sink) {
-    a_.sink(line);
-    return;
-  }
-  std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
-  std::fflush(stdout);
 }
 
 History Model::fit(const DatasetPtr& data, const FitArguments& arguments) {

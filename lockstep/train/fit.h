@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lockstep/train/model.h"
+#include "lockstep/train/progress.h"
 #include "lockstep/train/run.h"
 
 namespace lockstep {
@@ -26,8 +27,8 @@ class Fit : public TrainingControl {
   void save_weights(const std::filesystem::path& path) override { model_.save_weights(path); }
   int64_t step() const override { return step_; }
   bool is_resumed() const override { return is_resumed_; }
-  void log(std::string_view line) override;
-  void warn(std::string_view line) override;
+  void log(std::string_view line) override { display_.log(line); }
+  void warn(std::string_view line) override { display_.warn(line); }
 
  private:
   void check_arguments(const DatasetPtr& data);
@@ -49,17 +50,15 @@ class Fit : public TrainingControl {
   void run_epoch();
   const Batch& next_batch();
   void after_step();
-  void draw();
   /// False when it was stopped on the way.
   bool append_validation(Logs& logs);
 
   Model& model_;
   const FitArguments& a_;
   std::vector<CallbackPtr> callbacks_;
+  ProgressDisplay display_;
   DatasetPtr train_, validation_;
   int64_t steps_in_epoch_ = 0;
-  bool is_terminal_ = false;
-  int verbose_ = 0;
   Trainer* trainer_ = nullptr;
   std::unique_ptr<Loader> loader_;
   std::unique_ptr<Run> run_;
@@ -74,7 +73,6 @@ class Fit : public TrainingControl {
 
   bool is_resumed_ = false;
   std::array<int64_t, 3> checkpointed_{-1, -1, -1};  // epoch, position, step of the newest
-  double epoch_start_ = 0, drawn_ = 0;
 };
 
 }  // namespace lockstep

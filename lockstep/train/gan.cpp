@@ -1,10 +1,7 @@
 #include "lockstep/train/gan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "lockstep/data/batches.h"
@@ -21,11 +18,12 @@ constexpr int64_t kGridColumns = 8, kGridImages = kGridColumns * kGridColumns;
 class GanFit {
  public:
   GanFit(const GanModels& models, const DatasetPtr& images, const GanArguments& arguments)
-      : models_(models), images_(images), a_(arguments) {
+      : models_(models),
+        images_(images),
+        a_(arguments),
+        display_(arguments.sink, arguments.verbose) {
     check_arguments();
     check_models();
-    is_terminal_ = !a_.sink && isatty(STDOUT_FILENO) != 0;
-    verbose_ = a_.verbose >= 0 ? a_.verbose : (is_terminal_ ? 1 : 2);
     steps_in_epoch_ = images_->size() / a_.batch_size;
     ones_ = full({a_.batch_size, 1}, 1);
     zeros_ = full({a_.batch_size, 1}, 0);
@@ -155,7 +153,7 @@ class GanFit {
     history_.g_losses.push_back(
         models_.gan.train_on_batch(noise("generator", a_.batch_size, step_), ones_, train_)[0]
             .second);
-    if (verbose_ == 1 && is_terminal_ && monotonic_seconds() - drawn_ > 0.05) draw();
+    if (display_.is_due()) display_.draw(steps_of_epoch(), steps_in_epoch_, logs());
   }
 
   // -- what the user sees
@@ -177,27 +175,14 @@ class GanFit {
   }
 
   void begin_epoch() {
-    log(fmt::format("Epoch {}/{}", step_ / steps_in_epoch_ + 1, a_.epochs));
-    epoch_start_ = monotonic_seconds();
+    display_.log(fmt::format("Epoch {}/{}", step_ / steps_in_epoch_ + 1, a_.epochs));
+    display_.begin_epoch();
     first_step_ = step_;
-  }
-
-  void draw() {
-    drawn_ = monotonic_seconds();
-    std::printf("\r%s\x1b[K", progress_line(steps_of_epoch(), steps_in_epoch_,
-                                            monotonic_seconds() - epoch_start_, logs(), false)
-                                  .c_str());
-    std::fflush(stdout);
   }
 
   void end_epoch() {
     const Logs now = logs();
-    const double seconds = monotonic_seconds() - epoch_start_;
-    if (verbose_ == 1 && is_terminal_) std::printf("\r");
-    if (verbose_ == 1)
-      log(progress_line(steps_in_epoch_, steps_in_epoch_, seconds, now, true) +
-          (is_terminal_ ? "\x1b[K" : ""));
-    if (verbose_ == 2) log(epoch_line(step_ - first_step_, seconds, now));
+    display_.end_epoch(steps_in_epoch_, steps_in_epoch_, step_ - first_step_, now);
     history_.epochs.append(now);
     write_history();
   }
@@ -206,18 +191,6 @@ class GanFit {
     if (samples_.empty()) return;
     write_file_atomically(samples_ / fmt::format("step-{:08}.png", step_),
                           image_grid(generate(noise("samples", kGridImages, 0)), kGridColumns));
-  }
-
-  void log(std::string_view line) const {
-    if (verbose_ > 0) warn(line);
-  }
-  void warn(std::string_view line) const {
-    if (a_.sink) {
-      a_.sink(line);
-      return;
-    }
-    std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
-    std::fflush(stdout);
   }
 
   // -- the run folder
@@ -253,7 +226,7 @@ class GanFit {
 
   void open_run() {
     run_ = std::make_unique<Run>(
-        a_.run, RunOptions{a_.keep, [this](std::string_view line) { warn(line); }});
+        a_.run, RunOptions{a_.keep, [this](std::string_view line) { display_.warn(line); }});
     if (run_->has_checkpoints() && !a_.resume)
       invalid_argument(
           a_.run.string(),
@@ -282,14 +255,14 @@ class GanFit {
         history_.epochs.restore(state.at("history"));
         const std::string before = state.at("arguments").at("devices");
         if (device_kind(before) != device_kind(a_.devices))
-          warn(
+          display_.warn(
               fmt::format("The run was made with devices {}, and goes on with {}: to rounding, not "
                           "bit for bit",
                           before, a_.devices));
       });
       checkpointed_ = step_;
       write_history();
-      log(fmt::format("Going on after step {}", step_));
+      display_.log(fmt::format("Going on after step {}", step_));
     }
     state["arguments"] = run_description();
     write_file_atomically(a_.run / "run.json", dump_json(state["arguments"], 1));
@@ -345,15 +318,13 @@ class GanFit {
   std::filesystem::path samples_;
   HostTensor ones_, zeros_;  // what the discriminator is told: real, and not
   int64_t steps_in_epoch_ = 0;
-  bool is_terminal_ = false;
-  int verbose_ = 0;
+  ProgressDisplay display_;
   std::unique_ptr<Run> run_;
   bool is_resumed_ = false;
 
   int64_t step_ = 0, checkpointed_ = -1;
   GanHistory history_;
   int64_t first_step_ = 0;  // of this epoch, in this process
-  double epoch_start_ = 0, drawn_ = 0;
 };
 
 }  // namespace

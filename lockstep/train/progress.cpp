@@ -1,9 +1,12 @@
 #include "lockstep/train/progress.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <utility>
 
 namespace lockstep {
 namespace {
@@ -57,6 +60,47 @@ std::string progress_line(int64_t done, int64_t total, double seconds, const Log
 std::string epoch_line(int64_t steps, double seconds, const Logs& logs) {
   return fmt::format("{}/{} - {} - {}{}", steps, steps, duration(seconds),
                      a_step(steps > 0 ? seconds / static_cast<double>(steps) : 0), values(logs));
+}
+
+ProgressDisplay::ProgressDisplay(LogSink sink, int verbose)
+    : sink_(std::move(sink)),
+      is_terminal_(!sink_ && isatty(STDOUT_FILENO) != 0),
+      verbose_(verbose >= 0 ? verbose : (is_terminal_ ? 1 : 2)) {}
+
+void ProgressDisplay::warn(std::string_view line) const {
+  if (sink_) {
+    sink_(line);
+    return;
+  }
+  std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
+  std::fflush(stdout);
+}
+
+void ProgressDisplay::log(std::string_view line) const {
+  if (verbose_ > 0) warn(line);
+}
+
+void ProgressDisplay::begin_epoch() {
+  epoch_start_ = monotonic_seconds();
+}
+
+bool ProgressDisplay::is_due() const {
+  return verbose_ == 1 && is_terminal_ && monotonic_seconds() - drawn_ >= 0.05;
+}
+
+void ProgressDisplay::draw(int64_t done, int64_t total, const Logs& logs) {
+  drawn_ = monotonic_seconds();
+  std::printf("\r%s\x1b[K", progress_line(done, total, drawn_ - epoch_start_, logs, false).c_str());
+  std::fflush(stdout);
+}
+
+void ProgressDisplay::end_epoch(int64_t done, int64_t total, int64_t steps,
+                                const Logs& logs) const {
+  const double seconds = monotonic_seconds() - epoch_start_;
+  if (verbose_ == 1 && is_terminal_) std::printf("\r");
+  if (verbose_ == 1)
+    log(progress_line(done, total, seconds, logs, true) + (is_terminal_ ? "\x1b[K" : ""));
+  if (verbose_ == 2) log(epoch_line(steps, seconds, logs));
 }
 
 }  // namespace lockstep
