@@ -1,5 +1,6 @@
-// Where the library's words go. It writes to stderr only what LOCKSTEP_VERBOSE asks for, and to
-// stdout only the progress of a fit that was given no sink.
+// Where the library's words go. It writes to stderr only what LOCKSTEP_VERBOSE asks for and what
+// was left of a model file that was opened without a sink, to stdout only the progress of a fit
+// that was given none.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@ using LogSink = std::function<void(std::string_view line)>;
 /// kernel.
 int verbose_level();
 
-/// Writes a line of LOCKSTEP_VERBOSE to stderr.
+/// Writes a line to stderr.
 void trace(std::string_view line);
 
 /// Seconds on a monotonic clock; the one clock of all timings.
