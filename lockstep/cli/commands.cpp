@@ -11,11 +11,11 @@ const std::vector<Command>& commands() {
   static const OptionHelp kTower{"tower-size", "N", "rows of a tower (from batch size and model)"};
   static const OptionHelp kData{"data", "SOURCE", "fashion-mnist | idx:DIR | npy:DIR | FILE.npz"};
   static const OptionHelp kWeights{"weights", "FILE",
-                                   ".keras or .weights.h5 to load over the model's"};
+                                   ".keras, .weights.h5, .h5 or .hdf5 to load over the model's"};
   static const std::vector<Command> all = {
       {"train",
        "MODEL --data SOURCE [options]",
-       "trains a .keras or .json model, zoo:NAME, or what a checkpoint holds. A model made of a "
+       "trains a .keras, .h5 or .json model, zoo:NAME, or what a checkpoint holds. A model made of a "
        "\"generator\" and a \"discriminator\" is trained as a GAN",
        {kData,
         {"validation", "SOURCE", "data to evaluate on after each epoch"},
@@ -59,7 +59,8 @@ const std::vector<Command>& commands() {
        run_inspect},
       {"convert",
        "IN OUT",
-       "a model, checkpoint or run as .keras, .weights.h5, .npz (weights) or .json (architecture)",
+       "a model, checkpoint or run as .keras or .json (architecture), or its weights alone as "
+       ".weights.h5, .h5, .hdf5 (the layout of Keras 2, which Keras 3 reads too) or .npz",
        {kWeights},
        run_convert},
       {"devices", "", "what can run towers here", {}, run_devices},

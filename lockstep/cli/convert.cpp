@@ -35,7 +35,7 @@ int run_convert(const Arguments& a) {
   if (a.has("weights")) model.load_weights(a.text("weights"));
   if (out.ends_with(".keras"))
     model.save(out);
-  else if (out.ends_with(".weights.h5"))
+  else if (is_hdf5_name(out))
     model.save_weights(out);
   else if (out.ends_with(".npz"))
     write_file_atomically(out, weights_npz(model));
@@ -43,7 +43,8 @@ int run_convert(const Arguments& a) {
     write_file_atomically(out, architecture(model));
   else
     invalid_argument(out,
-                     "must end in .keras, .weights.h5, .npz (weights) or .json (architecture)");
+                     "must end in .keras, .weights.h5, .h5 or .hdf5 (weights), .npz (weights) or "
+                     ".json (architecture)");
   return 0;
 }
 

@@ -38,6 +38,8 @@ class Hdf5Reader {
   /// for the file, Unsupported for other types, u8 elements of 2^63 or more, external storage,
   /// virtual datasets and filters other than gzip, shuffle and fletcher32.
   HostTensor read(std::string_view path) const;
+  /// Of a dataset, without reading it; throws as `read` does for a shape the file cannot hold.
+  Shape shape(std::string_view path) const;
   /// A text attribute of a group or dataset ("" is the root), if it has it.
   std::optional<std::string> text_attribute(std::string_view path, std::string_view name) const;
   /// A list of texts, also one that Keras cut into attributes name0, name1, ... for its length.
@@ -57,6 +59,10 @@ class Hdf5Writer {
   void add_dataset(std::string path, HostTensor tensor);
   /// UTF-8 of any length, without zero bytes. `path` is a group or dataset, "" the root.
   void add_text_attribute(const std::string& path, std::string name, std::string text);
+  /// A list of texts of a fixed length, as Keras writes names: a long list is cut into attributes
+  /// name0, name1, ... that fit an object's header. Throws InvalidArgument for a text that cannot.
+  void add_text_list_attribute(const std::string& path, const std::string& name,
+                               const std::vector<std::string>& texts);
   /// Throws InvalidArgument for paths inside a dataset and attributes of what was not added.
   Bytes finish();
 
@@ -65,6 +71,7 @@ class Hdf5Writer {
 
   std::map<std::string, std::optional<HostTensor>> objects_;  // groups hold none
   std::map<std::string, std::map<std::string, std::string>> attributes_;
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> list_attributes_;
 };
 
 }  // namespace lockstep

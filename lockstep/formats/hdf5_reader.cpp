@@ -260,12 +260,25 @@ struct Hdf5Reader::Impl {
     return shape;
   }
 
-  HostTensor read(const std::string& path) const {
+  Handle open_dataset(const std::string& path) const {
     if (!has(path, H5O_TYPE_DATASET))
       fail(ErrorCode::kNotFound, where, "dataset \"{}\" must be there", path);
-    const Handle dataset(H5Dopen2(*file, path.c_str(), H5P_DEFAULT), H5Dclose);
-    const Handle type(H5Dget_type(dataset), H5Tclose);
+    return {H5Dopen2(*file, path.c_str(), H5P_DEFAULT), H5Dclose};
+  }
+
+  Handle type_of(hid_t dataset, const std::string& path) const {
+    Handle type(H5Dget_type(dataset), H5Tclose);
     if (!type.is_valid()) damaged("dataset \"{}\" cannot be opened", path);
+    return type;
+  }
+
+  Shape shape(const std::string& path) const {
+    const Handle dataset = open_dataset(path);
+    return shape_of(dataset, type_of(dataset, path), path);
+  }
+
+  HostTensor read(const std::string& path) const {
+    const Handle dataset = open_dataset(path), type = type_of(dataset, path);
     const auto memory = memory_type(type);
     if (!memory) unsupported(where, "dataset \"{}\" must hold bool, integers or floats", path);
     HostTensor tensor(memory->dtype, shape_of(dataset, type, path));
@@ -328,6 +341,11 @@ bool Hdf5Reader::has_dataset(std::string_view path) const {
 HostTensor Hdf5Reader::read(std::string_view path) const {
   const auto lock = hdf5_lock();
   return impl_->read(std::string(path));
+}
+
+Shape Hdf5Reader::shape(std::string_view path) const {
+  const auto lock = hdf5_lock();
+  return impl_->shape(std::string(path));
 }
 
 std::optional<std::string> Hdf5Reader::text_attribute(std::string_view path,

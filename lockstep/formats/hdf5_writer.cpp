@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <span>
+
 #include "lockstep/formats/hdf5.h"
 #include "lockstep/formats/hdf5_handle.h"
 
@@ -5,6 +8,8 @@ namespace lockstep {
 namespace {
 
 constexpr std::string_view kWhere = "hdf5";
+// An object's header ends at 64 KiB; Keras's HDF5_OBJECT_HEADER_LIMIT leaves room for the rest.
+constexpr size_t kAttributeLimit = 64512;
 
 void require(bool is_done, std::string_view what, std::string_view path) {
   if (!is_done) fail(ErrorCode::kInternal, kWhere, "{} \"{}\" cannot be written", what, path);
@@ -74,6 +79,59 @@ void write_attribute(hid_t file, const std::string& path, const std::string& nam
   require(attribute.is_valid() && H5Awrite(attribute, type, &value) >= 0, "attribute", name);
 }
 
+size_t longest(std::span<const std::string> texts) {
+  size_t length = 1;
+  for (const std::string& text : texts) length = std::max(length, text.size());
+  return length;
+}
+
+void write_list_attribute(hid_t file, const std::string& path, const std::string& name,
+                          const std::vector<std::string>& texts) {
+  const size_t length = longest(texts);
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, length);
+  H5Tset_strpad(type, H5T_STR_NULLPAD);
+  const hsize_t count = texts.size();
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Handle attribute(H5Acreate_by_name(file, path.c_str(), name.c_str(), type, space,
+                                           H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose);
+  require(attribute.is_valid(), "attribute", name);
+  if (texts.empty()) return;
+  std::string values(count * length, '\0');
+  for (size_t i = 0; i < texts.size(); ++i) texts[i].copy(&values[i * length], length);
+  require(H5Awrite(attribute, type, values.data()) >= 0, "attribute", name);
+}
+
+template <class Value>
+using Attributes = std::map<std::string, std::map<std::string, Value>>;  // by object and name
+
+template <class Value>
+void write_attributes(hid_t file, const Attributes<Value>& attributes,
+                      void (*write)(hid_t, const std::string&, const std::string&, const Value&)) {
+  for (const auto& [path, values] : attributes) {
+    if (!path.empty() && H5Oexists_by_name(file, path.c_str(), H5P_DEFAULT) <= 0)
+      invalid_argument(kWhere, "\"{}\" must be added to carry attributes", path);
+    for (const auto& [name, value] : values) write(file, path.empty() ? "/" : path, name, value);
+  }
+}
+
+/// NumPy's array_split: the fewest parts, nearly equal, each of which fits an object's header.
+std::vector<std::span<const std::string>> header_parts(std::span<const std::string> texts) {
+  for (size_t parts = 1;; ++parts) {
+    std::vector<std::span<const std::string>> result;
+    size_t begin = 0;
+    bool fits = true;
+    for (size_t i = 0; i < parts; ++i) {
+      const size_t size = texts.size() / parts + (i < texts.size() % parts ? 1 : 0);
+      result.push_back(texts.subspan(begin, size));
+      fits = fits && size * longest(result.back()) <= kAttributeLimit;
+      begin += size;
+    }
+    if (fits) return result;
+  }
+}
+
 Bytes image_of(hid_t file) {
   H5Fflush(file, H5F_SCOPE_GLOBAL);
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
@@ -101,6 +159,20 @@ void Hdf5Writer::add_text_attribute(const std::string& path, std::string name, s
   attributes_[path][std::move(name)] = std::move(text);
 }
 
+void Hdf5Writer::add_text_list_attribute(const std::string& path, const std::string& name,
+                                         const std::vector<std::string>& texts) {
+  for (const std::string& text : texts)
+    if (text.size() > kAttributeLimit || text.find('\0') != std::string::npos)
+      invalid_argument(kWhere,
+                       "texts of attribute \"{}\" of \"{}\" must have at most {} bytes, none of "
+                       "them zero: one has {}",
+                       name, path, kAttributeLimit, text.size());
+  const auto parts = header_parts(texts);
+  for (size_t i = 0; i < parts.size(); ++i)
+    list_attributes_[path][parts.size() == 1 ? name : fmt::format("{}{}", name, i)] = {
+        parts[i].begin(), parts[i].end()};
+}
+
 void Hdf5Writer::check_parents(const std::string& path) const {
   for (size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
     const auto parent = objects_.find(path.substr(0, end));
@@ -123,12 +195,8 @@ Bytes Hdf5Writer::finish() {
     check_parents(path);
     tensor ? write_dataset(file, path, *tensor, links) : write_group(file, path, links);
   }
-  for (const auto& [path, attributes] : attributes_) {
-    const std::string name = path.empty() ? "/" : path;
-    if (!path.empty() && H5Oexists_by_name(file, name.c_str(), H5P_DEFAULT) <= 0)
-      invalid_argument(kWhere, "\"{}\" must be added to carry attributes", path);
-    for (const auto& [key, text] : attributes) write_attribute(file, name, key, text);
-  }
+  write_attributes(file, attributes_, write_attribute);
+  write_attributes(file, list_attributes_, write_list_attribute);
   return image_of(file);
 }
 

@@ -8,6 +8,8 @@
 #include "lockstep/formats/hdf5.h"
 #include "lockstep/formats/json.h"
 #include "lockstep/formats/zip.h"
+#include "lockstep/io/legacy_model.h"
+#include "lockstep/io/legacy_weights.h"
 
 namespace lockstep {
 namespace {
@@ -105,15 +107,20 @@ void refuse_other_layers(const Hdf5Reader& h5, const std::string& where, const N
   }
 }
 
-/// Reads every variable before any is changed.
-void read_weights(const Hdf5Reader& h5, const std::string& where, const Network& network) {
-  std::vector<std::pair<VariablePtr, HostTensor>> loaded;
-  for (const SavedLayer& saved : saved_layers(network)) {
+void refuse_inner_optimizers(const Hdf5Reader& h5, const std::string& where,
+                             const Network& network) {
+  for (const SavedLayer& saved : saved_layers(network))
     if (!saved.path.empty() && h5.has_group(joined(saved.path, "optimizer")))
       unsupported(
           where,
           "unsupported: the inner model \"{}\" is compiled itself, and its optimizer would be lost",
           saved.layer->name());
+}
+
+/// Reads every variable before any is changed.
+void read_weights(const Hdf5Reader& h5, const std::string& where, const Network& network) {
+  std::vector<std::pair<VariablePtr, HostTensor>> loaded;
+  for (const SavedLayer& saved : saved_layers(network)) {
     const auto& variables = saved.layer->variables();
     for (size_t i = 0; i < variables.size(); ++i) {
       const std::string path = variable_path(saved, i);
@@ -146,7 +153,7 @@ bool has_schedule(const std::optional<Json>& compile_config) {
 }
 
 std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::string& where,
-                                             bool schedule) {
+                                             bool schedule, bool is_keras2) {
   if (!h5.has_group("optimizer/vars") || !h5.has_dataset("optimizer/vars/0")) return std::nullopt;
   OptimizerState state;
   const auto read = [&](int index) { return h5.read(fmt::format("optimizer/vars/{}", index)); };
@@ -156,7 +163,10 @@ std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::st
          iterations.type().str());
   state.iterations = iterations.data<int64_t>()[0];
   int next = 1;
-  if (!schedule && h5.has_dataset("optimizer/vars/1")) {
+  // Keras 2 kept the rate elsewhere at times; its slots are never scalars.
+  const bool has_rate = h5.has_dataset("optimizer/vars/1") && !schedule &&
+                        !(is_keras2 && h5.shape("optimizer/vars/1").rank() > 0);
+  if (has_rate) {
     const HostTensor rate = read(next++).as(DType::kF32);
     if (rate.size() != 1)
       fail(ErrorCode::kDataLoss, where, "optimizer/vars/1 must be one learning rate: {}",
@@ -168,45 +178,47 @@ std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::st
   return state;
 }
 
-/// Code that a file brings along is never run, wherever it hides.
-void refuse_code(const Json& json, const std::string& where) {
-  if (json.is_object()) {
-    const auto it = json.find("class_name");
-    if (it != json.end() && it->is_string()) {
-      const std::string name = it->get<std::string>();
-      if (name == "Lambda" || name == "__lambda__") {
-        std::string layer;
-        if (json.contains("config") && json["config"].is_object())
-          layer = json["config"].value("name", "");
-        unsupported(where, "unsupported layer Lambda (\"{}\"): code in files is never run", layer);
-      }
-    }
-  }
-  if (json.is_structured())
-    for (const auto& item : json) refuse_code(item, where);
-}
-
 void require_member(const ZipReader& zip, std::string_view member, const std::string& where) {
   if (!zip.contains(member))
     fail(ErrorCode::kDataLoss, where, "a .keras file must hold {}", member);
 }
 
+std::optional<Json> compile_config_of(const Json& config) {
+  if (!config.is_object() || !config.contains("compile_config") ||
+      !config["compile_config"].is_object())
+    return std::nullopt;
+  return modern_compile_config(config["compile_config"], /*keras_version=*/"3");
+}
+
+/// Keras 3 always says its version.
+bool is_of_keras2(const ZipReader& zip, const std::string& where) {
+  if (!zip.contains(kMetadata)) return false;
+  const Json json = parse_json(zip.read(kMetadata), fmt::format("{}: {}", where, kMetadata));
+  return json.is_object() && json.contains("keras_version") && json["keras_version"].is_string() &&
+         is_older_version(json["keras_version"].get<std::string>(), 3, 0);
+}
+
 KerasFile read_archive(const ZipReader& zip, const std::string& where) {
   for (const std::string_view member : {kConfig, kWeights}) require_member(zip, member, where);
-  const Json config = parse_json(zip.read(kConfig), fmt::format("{}: {}", where, kConfig));
-  refuse_code(config, where);
   KerasFile file;
+  const Json config = modern_model_config(
+      parse_json(zip.read(kConfig), fmt::format("{}: {}", where, kConfig)), file.remarks);
+  refuse_code(config, where);
   file.network = network_from_config(config);
-  if (config.is_object() && config.contains("compile_config") &&
-      config["compile_config"].is_object())
-    file.compile_config = config["compile_config"];
+  file.compile_config = compile_config_of(config);
   const Hdf5Reader h5(zip.read(kWeights), fmt::format("{}: {}", where, kWeights));
+  refuse_inner_optimizers(h5, where, *file.network);
   read_weights(h5, where, *file.network);
-  file.optimizer = read_optimizer(h5, where, has_schedule(file.compile_config));
+  file.optimizer =
+      read_optimizer(h5, where, has_schedule(file.compile_config), is_of_keras2(zip, where));
   return file;
 }
 
 }  // namespace
+
+bool is_hdf5_name(const std::filesystem::path& path) {
+  return path.extension() == ".h5" || path.extension() == ".hdf5";
+}
 
 KerasFile parse_keras_file(Bytes bytes, const std::string& where) {
   const ZipReader zip(std::move(bytes), where);
@@ -253,21 +265,15 @@ Bytes weights_file_bytes(const ModelSnapshot& snapshot) {
 
 KerasFile read_model_file(const std::filesystem::path& path) {
   const std::string where = path.string();
-  const std::string extension = path.extension().string();
-  if (extension == ".keras") return read_keras_file(path);
-  if (extension == ".h5" || extension == ".hdf5") {
-    read_file(path);
-    unsupported(where, "legacy .h5 models are not supported yet: save it as .keras");
-  }
-  if (extension != ".json")
-    invalid_argument(where, "a model is a .keras or .json file, or zoo:NAME");
-  const Json config = parse_json(read_file(path), where);
-  refuse_code(config, where);
+  if (path.extension() == ".keras") return read_keras_file(path);
+  if (is_hdf5_name(path)) return read_legacy_model(Hdf5Reader(read_file(path), where), where);
+  if (path.extension() != ".json")
+    invalid_argument(where, "a model is a .keras, .h5, .hdf5 or .json file, or zoo:NAME");
   KerasFile file;
+  const Json config = modern_model_config(parse_json(read_file(path), where), file.remarks);
+  refuse_code(config, where);
   file.network = with_context(where, [&] { return network_from_config(config); });
-  if (config.is_object() && config.contains("compile_config") &&
-      config["compile_config"].is_object())
-    file.compile_config = config["compile_config"];
+  file.compile_config = compile_config_of(config);
   return file;
 }
 
@@ -279,7 +285,11 @@ void load_weights(const std::filesystem::path& path, Network& network) {
     require_member(zip, kWeights, where);
     bytes = zip.read(kWeights);
   }
-  read_weights(Hdf5Reader(std::move(bytes), where), where, network);
+  const Hdf5Reader h5(std::move(bytes), where);
+  if (const auto group = legacy_weights_group(h5))
+    load_legacy_weights(h5, *group, where, network);
+  else
+    read_weights(h5, where, network);
 }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lockstep/formats/files.h"
+#include "lockstep/io/keras_config.h"
 #include "lockstep/nn/network.h"
 #include "lockstep/nn/optimizer_state.h"
 #include "lockstep/nn/trainable_flags.h"
@@ -16,6 +17,7 @@ struct KerasFile {
   NetworkPtr network;                       // with weights
   std::optional<Json> compile_config;       // null or absent: not compiled
   std::optional<OptimizerState> optimizer;  // absent when the file holds none
+  Remarks remarks{};                        // what of the file was left, or read otherwise
 };
 
 /// Reads a .keras file (zip). Throws NotFound, DataLoss (damaged, naming member and rule),
@@ -50,12 +52,16 @@ Bytes weights_file_bytes(const ModelSnapshot& snapshot);
 /// As `read_keras_file`, from bytes; `where` names them in messages.
 KerasFile parse_keras_file(Bytes bytes, const std::string& where);
 
-/// Model of any file that holds one: .keras, or .json (architecture only, weights not yet
-/// initialised).
+/// Whether it ends in .h5 (.weights.h5 too) or .hdf5.
+bool is_hdf5_name(const std::filesystem::path& path);
+
+/// Model of any file that holds one: .keras, .h5 or .hdf5 of Keras 2 and 3, or .json (architecture
+/// only, weights not yet initialised).
 KerasFile read_model_file(const std::filesystem::path& path);
 
-/// Loads the weights of a .keras or .weights.h5 file into a built network. Counts and shapes must
-/// match: an error names the layer, the variable, both shapes; nothing is changed then.
+/// Loads the weights of a .keras, .weights.h5, .h5 or .hdf5 file, of a whole model too, into a
+/// built network. Counts and shapes must match: an error names the layer, the variable, both
+/// shapes; nothing is changed then. In .h5 files of Keras 1 and 2 names say which weight is whose.
 void load_weights(const std::filesystem::path& path, Network& network);
 
 }  // namespace lockstep

@@ -23,7 +23,8 @@ bool is_network(std::string_view class_name) {
 bool is_layer_module(const Json& object) {
   if (!object.contains("module") || object["module"].is_null()) return true;
   if (!object["module"].is_string()) return false;
-  const std::string module = object["module"].get<std::string>();
+  std::string module = object["module"].get<std::string>();
+  if (module.starts_with("tf_")) module.erase(0, 3);  // Keras 2 under its later name
   return module == "keras" || module == "keras.layers" || module == "keras.models" ||
          module.starts_with("keras.src.layers") || module.starts_with("keras.src.models") ||
          module.starts_with("keras.engine") || module.starts_with("keras.src.engine");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lockstep/io/legacy_weights.h"
+
 namespace lockstep {
 namespace {
 
@@ -70,8 +72,10 @@ Model Model::clone(const Model& model) {
   return Model(network_from_config(network_to_config(*model.network())));
 }
 
-Model Model::load(const std::filesystem::path& path) {
-  return from_file(read_model_file(path));
+Model Model::load(const std::filesystem::path& path, const LogSink& sink) {
+  KerasFile file = read_model_file(path);
+  for (const std::string& remark : file.remarks) sink ? sink(remark) : trace(remark);
+  return from_file(std::move(file));
 }
 
 void Model::compile_from_config(const Json& compile_config, bool keep_optimizer) {
@@ -237,13 +241,17 @@ ModelSnapshot Model::snapshot() {
 }
 
 void Model::save(const std::filesystem::path& path) {
+  if (is_hdf5_name(path))
+    invalid_argument(path.string(), "a model is saved as .keras: .h5 is written of weights alone");
   write_file_atomically(path, keras_file_bytes(snapshot()));
 }
 
 void Model::save_weights(const std::filesystem::path& path) {
-  if (!path.string().ends_with(".weights.h5"))
-    invalid_argument(path.string(), "a file of weights must end in .weights.h5");
-  write_file_atomically(path, weights_file_bytes(snapshot()));
+  if (!is_hdf5_name(path))
+    invalid_argument(path.string(), "a file of weights must end in .weights.h5, .h5 or .hdf5");
+  const bool is_of_keras3 = path.string().ends_with(".weights.h5");
+  write_file_atomically(
+      path, is_of_keras3 ? weights_file_bytes(snapshot()) : legacy_weights_bytes(snapshot()));
 }
 
 void Model::check_same_network(const Network& other, const std::string& where) const {
@@ -282,6 +290,12 @@ LayerPtr Model::get_layer(const std::string& name) const {
   const std::string near = closest_name(name, names);
   fail(ErrorCode::kNotFound, network_->name(), "has no layer \"{}\"{}", name,
        near.empty() ? "" : fmt::format(". Did you mean \"{}\"?", near));
+}
+
+Model Model::get_model(const std::string& name) const {
+  const NetworkPtr network = std::dynamic_pointer_cast<Network>(get_layer(name));
+  if (!network) invalid_argument(network_->name(), "\"{}\" is a layer, and no model", name);
+  return Model(network);
 }
 
 void Model::load_weights(const std::filesystem::path& path) {

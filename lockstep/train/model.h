@@ -111,8 +111,10 @@ class Model {
   Model(const Tensor& input, const Tensor& output, const std::string& name = "");
   Model(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const std::string& name = "");
   explicit Model(NetworkPtr network);
-  /// With weights, compile configuration and optimizer state where the file has them.
-  static Model load(const std::filesystem::path& path);
+  /// With weights, compile configuration and optimizer state where the file has them: .keras, .h5
+  /// or .hdf5 of Keras 2 and 3, .json. What of an old file is left, or read otherwise, goes to
+  /// `sink` a line each, without one to standard error.
+  static Model load(const std::filesystem::path& path, const LogSink& sink = nullptr);
   static Model from_file(KerasFile file);
   /// The same layers with new first weights, not compiled.
   static Model clone(const Model& model);
@@ -138,8 +140,10 @@ class Model {
   /// The .keras file: plain Keras opens it, with weights, optimizer state and compile
   /// configuration.
   void save(const std::filesystem::path& path);
-  /// A .weights.h5 file.
+  /// Weights alone, without optimizer: a .weights.h5 file, or .h5 and .hdf5 in the layout of Keras
+  /// 2, which Keras 3 reads too.
   void save_weights(const std::filesystem::path& path);
+  /// From either, or from a whole model's .keras or .h5 file (see lockstep::load_weights).
   void load_weights(const std::filesystem::path& path);
 
   /// The model as a layer of another one, which shares its weights.
@@ -161,6 +165,10 @@ class Model {
   std::vector<VariablePtr> trainable_variables() const;
   /// The layer of this name. Throws NotFound naming a near one.
   LayerPtr get_layer(const std::string& name) const;
+  /// The nested model of this name as one of its own, not compiled, with the same layers and
+  /// weights: what one of them loads or learns, the other has. Throws NotFound as `get_layer`,
+  /// InvalidArgument for a layer that is no model.
+  Model get_model(const std::string& name) const;
 
   /// The model as it is now, to be written while training goes on.
   ModelSnapshot snapshot();

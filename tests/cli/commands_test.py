@@ -2,10 +2,11 @@
 
 import gzip
 import json
+import pathlib
 import zipfile
 
 from cli_case import CliTest
-from cli_files import CLASSES, ROWS, idx, image_classifier, read_npy
+from cli_files import CLASSES, ROWS, features, idx, image_classifier, npz, read_npy
 
 
 class Commands(CliTest):
@@ -133,6 +134,21 @@ class Commands(CliTest):
                 f"evaluate model.json --data train.npz --devices cpu:1 --weights {file}"
             )
             self.assertEqual(got, want)
+
+    def test_old_h5_files(self):
+        data = pathlib.Path(__file__).resolve().parent.parent / "io/data/legacy"
+        for name in ("gan.h5", "frozen.h5"):
+            self.write(name, (data / name).read_bytes())
+        self.assertIn("optimizer Adam, 2 steps done", self.run_well("inspect gan.h5"))
+        self.run_well("convert gan.h5 gan.keras")
+        for out in ("gan.weights.h5", "w.h5", "w.hdf5"):
+            self.run_well(f"convert gan.h5 {out}")
+            self.run_well(f"convert gan.h5 back.keras --weights {out}")
+            self.assertEqual(self.read("back.keras"), self.read("gan.keras"))
+        self.write("z.npz", npz({"x": features(4, 3)}))
+        self.run_well("predict gan.h5 --data z.npz --out p.npz --devices cpu:1")
+        self.refuse(2, "inspect frozen.h5", "frozen.h5", "weights alone")
+        self.refuse(2, "convert gan.h5 out.txt", "out.txt", ".hdf5")
 
     def test_an_idx_folder(self):
         self.write("image.json", image_classifier())

@@ -125,6 +125,22 @@ TEST_F(LoadWeights, WiderAndNarrowerNumbersBecomeTheVariables) {
   EXPECT_TRUE(weights_of(*network)[0].same_bits(numbered({3, 2}, 1)));
 }
 
+// A discriminator that was compiled by itself leaves its optimizer's state inside the whole model's
+// weights.
+TEST_F(LoadWeights, TheOptimizerOfAnInnerModelIsLeft) {
+  Hdf5Writer h5;
+  h5.add_dataset("layers/dense/vars/0", numbered({3, 2}, 1));
+  h5.add_dataset("layers/dense/vars/1", numbered({2}, 2));
+  h5.add_dataset("layers/sequential/layers/dense/vars/0", numbered({2, 1}, 3));
+  h5.add_dataset("layers/sequential/layers/dense/vars/1", numbered({1}, 4));
+  h5.add_dataset("layers/sequential/optimizer/vars/0", HostTensor::scalar<int64_t>(7));
+  const NetworkPtr inner = Network::sequential({Dense({.units = 1})}, TensorSpec{{-1, 2}}, "inner");
+  const NetworkPtr network = Network::sequential({Dense({.units = 2}), inner}, TensorSpec{{-1, 3}});
+  network->initialize(0);
+  load_weights(file_of(h5.finish(), "m.weights.h5"), *network);
+  EXPECT_TRUE(weights_of(*network)[3].same_bits(numbered({1}, 4)));
+}
+
 TEST_F(LoadWeights, MissingFilesAreNotFound) {
   expect_refused(folder_ / "none.weights.h5", *network_, ErrorCode::kNotFound, {"none.weights.h5"});
 }

@@ -51,8 +51,11 @@ TEST_F(ModelFile, AKerasFileIsRead) {
 TEST_F(ModelFile, OtherEndingsAreRefused) {
   expect_error(ErrorCode::kInvalidArgument, "m.txt",
                [&] { read_model_file(file_of(written(), "m.txt")); });
-  expect_error(ErrorCode::kUnsupported, ".h5",
-               [&] { read_model_file(file_of(written(), "m.h5")); });
+  // Weights alone, under the name of a model.
+  expect_error(ErrorCode::kInvalidArgument, "model_config", [&] {
+    read_model_file(file_of(ZipReader(written(), "m").read("model.weights.h5"), "m.weights.h5"));
+  });
+  expect_error(ErrorCode::kDataLoss, "m.h5", [&] { read_model_file(file_of(written(), "m.h5")); });
 }
 
 TEST_F(ModelFile, DamagedJsonIsDataLoss) {

@@ -81,7 +81,9 @@ class Oracle : public testing::TestWithParam<std::string> {
 TEST_P(Oracle, TrainsAsKerasDoes) {
   const std::string devices = variable("LOCKSTEP_ORACLE_DEVICES", "cpu:2");
   const auto batch = case_.value("batch_size", int64_t{32});
-  Model model = Model::load(folder_ / "model.keras");
+  Model model = Model::load(folder_ / case_.value("model_file", "model.keras"));
+  if (case_.contains("weights_file"))
+    model.load_weights(folder_ / case_["weights_file"].get<std::string>());
   const DatasetPtr data = open_source((folder_ / "data.npz").string(), Part::kTrain);
   const EvaluateArguments evaluate{.batch_size = batch, .devices = devices};
   for (const NamedTensor& output : model.predict(data, evaluate))
