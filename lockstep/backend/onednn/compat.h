@@ -20,6 +20,16 @@ typename P::primitive_desc describe_hinted(const dnnl::engine& engine,
                                            Args&&... args) {
   return typename P::primitive_desc(engine, std::forward<Args>(args)..., hint, attr);
 }
+/// As `describe_hinted`, of the first kernel that `accepts` takes, or else the last there is.
+template <class P, class Hint, class Accepts, class... Args>
+typename P::primitive_desc describe_accepted(const dnnl::engine& engine,
+                                             const dnnl::primitive_attr& attr, const Hint& hint,
+                                             Accepts&& accepts, Args&&... args) {
+  auto desc = describe_hinted<P>(engine, attr, hint, std::forward<Args>(args)...);
+  while (!accepts(desc))
+    if (!desc.next_impl()) break;
+  return desc;
+}
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha,
                            float beta) {
   ops.append_eltwise(algorithm, alpha, beta);
@@ -41,6 +51,17 @@ typename P::primitive_desc describe_hinted(const dnnl::engine& engine,
                                            Args&&... args) {
   return
       typename P::primitive_desc(typename P::desc(std::forward<Args>(args)...), attr, engine, hint);
+}
+/// 2.x's `next_impl` reads the operation's description, which must still be there.
+template <class P, class Hint, class Accepts, class... Args>
+typename P::primitive_desc describe_accepted(const dnnl::engine& engine,
+                                             const dnnl::primitive_attr& attr, const Hint& hint,
+                                             Accepts&& accepts, Args&&... args) {
+  const typename P::desc operation(std::forward<Args>(args)...);
+  typename P::primitive_desc desc(operation, attr, engine, hint);
+  while (!accepts(desc))
+    if (!desc.next_impl()) break;
+  return desc;
 }
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha,
                            float beta) {

@@ -246,20 +246,20 @@ dnnl::convolution_backward_weights::primitive_desc kernel_gradient_desc(const Co
                                                                         bool has_bias) {
   using P = dnnl::convolution_backward_weights;
   const auto hint = forward_desc(t, has_bias, {});
-  auto desc = has_bias
-                  ? compat::describe_hinted<P>(
-                        cpu_engine(), user_scratchpad(), hint, algorithm::convolution_direct, t.x,
-                        t.kernel_any, t.bias, t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
-                  : compat::describe_hinted<P>(cpu_engine(), user_scratchpad(), hint,
-                                               algorithm::convolution_direct, t.x, t.kernel_any,
-                                               t.y, t.strides, t.dilation, t.pad_low, t.pad_high);
-  // With a stride and fewer channels than a vector holds, this kernel writes past its scratchpad
-  // (github.com/uxlfoundation/oneDNN/issues/6035).
+  // With a stride and fewer channels than a vector holds, oneDNN's 1x1 kernel writes past its
+  // scratchpad (github.com/uxlfoundation/oneDNN/issues/6035).
   const bool is_strided = t.strides[0] > 1 || t.strides[1] > 1;
-  while (is_strided && t.channels < 16 &&
-         std::string(desc.impl_info_str()).find("1x1") != std::string::npos)
-    if (!desc.next_impl()) break;
-  return desc;
+  const auto accepts = [&](const P::primitive_desc& desc) {
+    return !is_strided || t.channels >= 16 ||
+           std::string(desc.impl_info_str()).find("1x1") == std::string::npos;
+  };
+  return has_bias
+             ? compat::describe_accepted<P>(
+                   cpu_engine(), user_scratchpad(), hint, accepts, algorithm::convolution_direct,
+                   t.x, t.kernel_any, t.bias, t.y, t.strides, t.dilation, t.pad_low, t.pad_high)
+             : compat::describe_accepted<P>(cpu_engine(), user_scratchpad(), hint, accepts,
+                                            algorithm::convolution_direct, t.x, t.kernel_any, t.y,
+                                            t.strides, t.dilation, t.pad_low, t.pad_high);
 }
 
 /// Name of the kernel oneDNN has for these layouts; "" where it has none.
