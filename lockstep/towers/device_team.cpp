@@ -43,7 +43,13 @@ void DeviceTeam::thread_main(int device, int core) {
     done = generation_;
     const auto* job = job_;
     lock.unlock();
-    guard(device, [&] { (*job)(device); });
+    // Not in guard, which would pass over the job where another device has failed already: that one
+    // waits for all at its next `arrive`.
+    try {
+      (*job)(device);
+    } catch (...) {
+      record_failure(device);
+    }
     lock.lock();
     if (--running_ == 0) finished_.notify_one();
   }
