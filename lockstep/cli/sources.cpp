@@ -9,23 +9,26 @@
 namespace lockstep {
 namespace {
 
-NetworkPtr inner_network(const Model& model, std::string_view name) {
-  for (const LayerPtr& layer : model.network()->layers())
-    if (layer->name() == name) return std::dynamic_pointer_cast<Network>(layer);
-  return nullptr;
+bool has_model(const Model& model, std::string_view name) {
+  const std::vector<LayerPtr> layers = model.network()->layers();
+  return std::any_of(layers.begin(), layers.end(), [&](const LayerPtr& layer) {
+    return layer->name() == name && dynamic_cast<const Network*>(layer.get()) != nullptr;
+  });
 }
 
 }  // namespace
 
 std::optional<GanParts> gan_parts(Model& model) {
-  const NetworkPtr generator = inner_network(model, "generator"),
-                   discriminator = inner_network(model, "discriminator");
-  if (!generator || !discriminator) return std::nullopt;
-  GanParts parts{Model(generator), Model(discriminator)};
+  if (!has_model(model, "generator") || !has_model(model, "discriminator")) return std::nullopt;
+  GanParts parts{model.get_model("generator"), model.get_model("discriminator")};
+  Model& discriminator = parts.discriminator;
+  // One that came compiled out of a file goes on as it was.
+  const bool is_compiled = discriminator.is_compiled();
   const Json config = model.compile_config().json;
-  discriminator->set_trainable(true);
-  parts.discriminator.compile_from_config(config);
-  discriminator->set_trainable(false);
+  discriminator.set_trainable(true);
+  discriminator.compile_from_config(
+      is_compiled ? Json(discriminator.compile_config().json) : config, is_compiled);
+  discriminator.set_trainable(false);
   model.compile_from_config(config, /*keep_optimizer=*/true);
   return parts;
 }

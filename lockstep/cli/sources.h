@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-/// A .keras, .h5, .hdf5 or .json file, zoo:NAME, a checkpoint, or a run folder (its newest whole checkpoint).
+/// A .keras, .h5, .hdf5 or .json file, zoo:NAME, a checkpoint, or a run folder (its newest whole
+/// checkpoint).
 Model open_model(const std::string& word);
 
 struct GanParts {

@@ -59,7 +59,26 @@ std::string variable_path(const SavedLayer& saved, size_t index) {
   return joined(saved.path, fmt::format("vars/{}", index));
 }
 
-Bytes write_weights(const ModelSnapshot& snapshot, const OptimizerState* optimizer) {
+/// `path`: of the model in the file.
+void write_optimizer(Hdf5Writer& h5, const std::string& path,
+                     const std::optional<Json>& compile_config, const OptimizerState& optimizer) {
+  const std::string group = joined(path, "optimizer/vars");
+  h5.add_group(group);
+  std::string name = "optimizer";
+  if (compile_config && compile_config->contains("optimizer") &&
+      (*compile_config)["optimizer"].is_object())
+    name = (*compile_config)["optimizer"].value("config", Json::object()).value("name", name);
+  h5.add_text_attribute(group, "name", name);
+  int index = 0;
+  const auto add = [&](const HostTensor& tensor) {
+    h5.add_dataset(fmt::format("{}/{}", group, index++), tensor);
+  };
+  add(HostTensor::scalar<int64_t>(optimizer.iterations));
+  if (optimizer.learning_rate) add(HostTensor::scalar<float>(*optimizer.learning_rate));
+  for (const OptimizerVariable& variable : optimizer.variables) add(variable.value);
+}
+
+Bytes write_weights(const ModelSnapshot& snapshot, bool with_optimizers) {
   std::unordered_map<const Variable*, const HostTensor*> values;
   const std::vector<VariablePtr> variables = snapshot.network->all_variables();
   LOCKSTEP_CHECK(variables.size() == snapshot.values.size());
@@ -74,20 +93,11 @@ Bytes write_weights(const ModelSnapshot& snapshot, const OptimizerState* optimiz
     for (size_t i = 0; i < saved.layer->variables().size(); ++i)
       h5.add_dataset(variable_path(saved, i), *values.at(saved.layer->variables()[i].get()));
   }
-  if (optimizer == nullptr) return h5.finish();
-  h5.add_group("optimizer/vars");
-  std::string name = "optimizer";
-  const Json compile_config = snapshot.compile_config.value_or(Json::object());
-  if (compile_config.contains("optimizer") && compile_config["optimizer"].is_object())
-    name = compile_config["optimizer"].value("config", Json::object()).value("name", name);
-  h5.add_text_attribute("optimizer/vars", "name", name);
-  int index = 0;
-  const auto add = [&](const HostTensor& tensor) {
-    h5.add_dataset(fmt::format("optimizer/vars/{}", index++), tensor);
-  };
-  add(HostTensor::scalar<int64_t>(optimizer->iterations));
-  if (optimizer->learning_rate) add(HostTensor::scalar<float>(*optimizer->learning_rate));
-  for (const OptimizerVariable& variable : optimizer->variables) add(variable.value);
+  if (with_optimizers) {
+    if (snapshot.optimizer) write_optimizer(h5, "", snapshot.compile_config, *snapshot.optimizer);
+    for (const InnerModel& inner : snapshot.inner)
+      if (inner.optimizer) write_optimizer(h5, inner.path, inner.compile_config, *inner.optimizer);
+  }
   return h5.finish();
 }
 
@@ -105,16 +115,6 @@ void refuse_other_layers(const Hdf5Reader& h5, const std::string& where, const N
                          "\"{}\" has {} layers with a place in the file: it holds more, \"{}\"",
                          network.name(), known.size() - 1, child);
   }
-}
-
-void refuse_inner_optimizers(const Hdf5Reader& h5, const std::string& where,
-                             const Network& network) {
-  for (const SavedLayer& saved : saved_layers(network))
-    if (!saved.path.empty() && h5.has_group(joined(saved.path, "optimizer")))
-      unsupported(
-          where,
-          "unsupported: the inner model \"{}\" is compiled itself, and its optimizer would be lost",
-          saved.layer->name());
 }
 
 /// Reads every variable before any is changed.
@@ -152,28 +152,32 @@ bool has_schedule(const std::optional<Json>& compile_config) {
   return config.contains("learning_rate") && config["learning_rate"].is_object();
 }
 
-std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::string& where,
-                                             bool schedule, bool is_keras2) {
-  if (!h5.has_group("optimizer/vars") || !h5.has_dataset("optimizer/vars/0")) return std::nullopt;
+/// `path`: of the model in the file.
+std::optional<OptimizerState> read_optimizer(const Hdf5Reader& h5, const std::string& path,
+                                             const std::string& where, bool schedule,
+                                             bool is_keras2) {
+  const std::string group = joined(path, "optimizer/vars");
+  const auto place = [&](int index) { return fmt::format("{}/{}", group, index); };
+  if (!h5.has_group(group) || !h5.has_dataset(place(0))) return std::nullopt;
   OptimizerState state;
-  const auto read = [&](int index) { return h5.read(fmt::format("optimizer/vars/{}", index)); };
+  const auto read = [&](int index) { return h5.read(place(index)); };
   const HostTensor iterations = read(0).as(DType::kS64);
   if (iterations.size() != 1)
-    fail(ErrorCode::kDataLoss, where, "optimizer/vars/0 must be one number of iterations: {}",
+    fail(ErrorCode::kDataLoss, where, "{} must be one number of iterations: {}", place(0),
          iterations.type().str());
   state.iterations = iterations.data<int64_t>()[0];
   int next = 1;
   // Keras 2 kept the rate elsewhere at times; its slots are never scalars.
-  const bool has_rate = h5.has_dataset("optimizer/vars/1") && !schedule &&
-                        !(is_keras2 && h5.shape("optimizer/vars/1").rank() > 0);
+  const bool has_rate =
+      h5.has_dataset(place(1)) && !schedule && !(is_keras2 && h5.shape(place(1)).rank() > 0);
   if (has_rate) {
     const HostTensor rate = read(next++).as(DType::kF32);
     if (rate.size() != 1)
-      fail(ErrorCode::kDataLoss, where, "optimizer/vars/1 must be one learning rate: {}",
+      fail(ErrorCode::kDataLoss, where, "{} must be one learning rate: {}", place(1),
            rate.type().str());
     state.learning_rate = rate.data<float>()[0];
   }
-  for (; h5.has_dataset(fmt::format("optimizer/vars/{}", next)); ++next)
+  for (; h5.has_dataset(place(next)); ++next)
     state.variables.push_back({fmt::format("vars/{}", next), read(next)});
   return state;
 }
@@ -198,6 +202,23 @@ bool is_of_keras2(const ZipReader& zip, const std::string& where) {
          is_older_version(json["keras_version"].get<std::string>(), 3, 0);
 }
 
+/// Calls body(layer, json) for each model inside the network, and those inside them, with its
+/// serialised object.
+template <class Object, class Body>
+void for_each_inner(const Network& network, Object& json, const Body& body) {
+  const std::vector<LayerPtr> layers = network.saved_layers();
+  if (!json.is_object() || !json.contains("config") || !json.at("config").contains("layers") ||
+      json.at("config").at("layers").size() != layers.size())
+    return;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto* inner = dynamic_cast<const Network*>(layers[i].get());
+    if (inner == nullptr) continue;
+    Object& object = json.at("config").at("layers").at(i);
+    body(*inner, object);
+    for_each_inner(*inner, object, body);
+  }
+}
+
 KerasFile read_archive(const ZipReader& zip, const std::string& where) {
   for (const std::string_view member : {kConfig, kWeights}) require_member(zip, member, where);
   KerasFile file;
@@ -207,10 +228,23 @@ KerasFile read_archive(const ZipReader& zip, const std::string& where) {
   file.network = network_from_config(config);
   file.compile_config = compile_config_of(config);
   const Hdf5Reader h5(zip.read(kWeights), fmt::format("{}: {}", where, kWeights));
-  refuse_inner_optimizers(h5, where, *file.network);
   read_weights(h5, where, *file.network);
-  file.optimizer =
-      read_optimizer(h5, where, has_schedule(file.compile_config), is_of_keras2(zip, where));
+  const bool is_keras2 = is_of_keras2(zip, where);
+  const auto optimizer_of = [&](const std::string& path, const std::optional<Json>& compile) {
+    return read_optimizer(h5, path, where, has_schedule(compile), is_keras2);
+  };
+  file.optimizer = optimizer_of("", file.compile_config);
+  for_each_inner(*file.network, config, [&](const Network& inner, const Json& json) {
+    const std::string path = saved_path(*file.network, inner);
+    const std::optional<Json> compile = compile_config_of(json);
+    if (compile)
+      file.inner.push_back({path, *compile, optimizer_of(path, compile)});
+    else if (h5.has_group(joined(path, "optimizer")))
+      unsupported(where,
+                  "unsupported: the inner model \"{}\" has an optimizer and no compile "
+                  "configuration",
+                  inner.name());
+  });
   return file;
 }
 
@@ -218,6 +252,12 @@ KerasFile read_archive(const ZipReader& zip, const std::string& where) {
 
 bool is_hdf5_name(const std::filesystem::path& path) {
   return path.extension() == ".h5" || path.extension() == ".hdf5";
+}
+
+std::string saved_path(const Network& network, const Layer& layer) {
+  for (const SavedLayer& saved : saved_layers(network))
+    if (saved.layer == &layer) return saved.path;
+  fail(ErrorCode::kNotFound, network.name(), "has no layer \"{}\"", layer.name());
 }
 
 KerasFile parse_keras_file(Bytes bytes, const std::string& where) {
@@ -251,16 +291,20 @@ void write_keras_file(const std::filesystem::path& path, const Network& network,
 Bytes keras_file_bytes(const ModelSnapshot& snapshot) {
   Json config = snapshot.config;
   if (snapshot.compile_config) config["compile_config"] = *snapshot.compile_config;
+  for_each_inner(*snapshot.network, config, [&](const Network& network, Json& json) {
+    const std::string path = saved_path(*snapshot.network, network);
+    for (const InnerModel& inner : snapshot.inner)
+      if (inner.path == path) json["compile_config"] = inner.compile_config;
+  });
   ZipWriter zip;
   zip.add(std::string(kMetadata), std::string(kMetadataText));
   zip.add(std::string(kConfig), dump_json(config));
-  zip.add(std::string(kWeights),
-          write_weights(snapshot, snapshot.optimizer ? &*snapshot.optimizer : nullptr));
+  zip.add(std::string(kWeights), write_weights(snapshot, /*with_optimizers=*/true));
   return zip.finish();
 }
 
 Bytes weights_file_bytes(const ModelSnapshot& snapshot) {
-  return write_weights(snapshot, nullptr);
+  return write_weights(snapshot, /*with_optimizers=*/false);
 }
 
 KerasFile read_model_file(const std::filesystem::path& path) {

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "lockstep/formats/files.h"
 #include "lockstep/io/keras_config.h"
@@ -13,11 +15,19 @@
 
 namespace lockstep {
 
+/// A model inside another one that was compiled itself, as a GAN's discriminator is.
+struct InnerModel {
+  std::string path;  // of its layer in the file (see saved_path)
+  Json compile_config;
+  std::optional<OptimizerState> optimizer;
+};
+
 struct KerasFile {
   NetworkPtr network;                       // with weights
   std::optional<Json> compile_config;       // null or absent: not compiled
   std::optional<OptimizerState> optimizer;  // absent when the file holds none
   Remarks remarks{};                        // what of the file was left, or read otherwise
+  std::vector<InnerModel> inner{};
 };
 
 /// Reads a .keras file (zip). Throws NotFound, DataLoss (damaged, naming member and rule),
@@ -37,6 +47,7 @@ struct ModelSnapshot {
   std::optional<Json> compile_config;
   std::optional<OptimizerState> optimizer;
   std::vector<HostTensor> values;  // of network->all_variables()
+  std::vector<InnerModel> inner{};
 };
 
 /// Copies the newest values of the network's variables. `compile_config` and `optimizer` may be
@@ -44,6 +55,10 @@ struct ModelSnapshot {
 ModelSnapshot take_snapshot(const std::shared_ptr<const Network>& network,
                             const Json* compile_config, const OptimizerState* optimizer,
                             const TrainableFlags* flags = nullptr);
+
+/// "layers/sequential_1": where files keep what belongs to a layer of the network, "" for the
+/// network itself. Throws NotFound for a layer that is not in it.
+std::string saved_path(const Network& network, const Layer& layer);
 
 /// The .keras file. Equal content gives equal bytes.
 Bytes keras_file_bytes(const ModelSnapshot& snapshot);

@@ -65,6 +65,7 @@ Model Model::from_file(KerasFile file) {
   // As Keras: state of another shape than the optimizer's is not taken up by silence but refused
   // when training starts.
   model.optimizer_state_ = std::move(file.optimizer);
+  model.inner_ = std::move(file.inner);
   return model;
 }
 
@@ -85,14 +86,6 @@ void Model::compile_from_config(const Json& compile_config, bool keep_optimizer)
   if (!keep_optimizer) optimizer_state_.reset();
   compile_ = std::move(compiled);
   flags_.emplace(*network_);
-  // Frozen before its own compile rather than after it, a discriminator never learns; nothing else
-  // would tell.
-  if (compile_->optimizer && flags_->variables(*network_).empty() &&
-      !network_->trainable_variables([](const Layer&) { return true; }).empty())
-    trace(
-        fmt::format("[{}] compiled with 0 trainable parameters: training will change nothing. "
-                    "Set `trainable` before compile",
-                    network_->name()));
 }
 
 void Model::compile(const CompileArguments& arguments) {
@@ -124,6 +117,14 @@ void Model::compile(const CompileArguments& arguments) {
   config["steps_per_execution"] = 1;
   config["jit_compile"] = false;
   compile_from_config(config);
+  // Frozen before its own compile rather than after it, a discriminator never learns; nothing else
+  // would tell.
+  if (compile_->optimizer && flags_->variables(*network_).empty() &&
+      !network_->trainable_variables([](const Layer&) { return true; }).empty())
+    trace(
+        fmt::format("[{}] compiled with 0 trainable parameters: training will change nothing. "
+                    "Set `trainable` before compile",
+                    network_->name()));
 }
 
 void require_samples(const Dataset& data, const char* where) {
@@ -236,8 +237,11 @@ ModelSnapshot Model::snapshot() {
       optimizer_state_->learning_rate =
           static_cast<float>(compile_->optimizer->common.learning_rate.value);
   }
-  return take_snapshot(network_, compile_ ? &compile_->json : nullptr,
-                       has_optimizer ? &*optimizer_state_ : nullptr, flags_ ? &*flags_ : nullptr);
+  ModelSnapshot snapshot =
+      take_snapshot(network_, compile_ ? &compile_->json : nullptr,
+                    has_optimizer ? &*optimizer_state_ : nullptr, flags_ ? &*flags_ : nullptr);
+  snapshot.inner = inner_;
+  return snapshot;
 }
 
 void Model::save(const std::filesystem::path& path) {
@@ -275,6 +279,7 @@ void Model::restore(KerasFile file) {
   trainer_.reset();
   for (size_t i = 0; i < ours.size(); ++i) ours[i]->set(std::move(theirs[i]->value));
   optimizer_state_ = std::move(file.optimizer);
+  inner_ = std::move(file.inner);
 }
 
 void Model::set_trainable(bool trainable) {
@@ -292,10 +297,18 @@ LayerPtr Model::get_layer(const std::string& name) const {
        near.empty() ? "" : fmt::format(". Did you mean \"{}\"?", near));
 }
 
-Model Model::get_model(const std::string& name) const {
+Model Model::get_model(const std::string& name) {
   const NetworkPtr network = std::dynamic_pointer_cast<Network>(get_layer(name));
   if (!network) invalid_argument(network_->name(), "\"{}\" is a layer, and no model", name);
-  return Model(network);
+  Model model(network);
+  const std::string path = saved_path(*network_, *network);
+  const auto inner = std::find_if(inner_.begin(), inner_.end(),
+                                  [&](const InnerModel& one) { return one.path == path; });
+  if (inner == inner_.end()) return model;
+  model.compile_from_config(inner->compile_config);
+  model.optimizer_state_ = std::move(inner->optimizer);
+  inner_.erase(inner);
+  return model;
 }
 
 void Model::load_weights(const std::filesystem::path& path) {

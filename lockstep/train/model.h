@@ -165,10 +165,11 @@ class Model {
   std::vector<VariablePtr> trainable_variables() const;
   /// The layer of this name. Throws NotFound naming a near one.
   LayerPtr get_layer(const std::string& name) const;
-  /// The nested model of this name as one of its own, not compiled, with the same layers and
-  /// weights: what one of them loads or learns, the other has. Throws NotFound as `get_layer`,
+  /// The nested model of this name as one of its own, with the same layers and weights: what one of
+  /// them loads or learns, the other has. Not compiled, unless it came compiled out of a file: then
+  /// with its optimizer's state, which goes along with it. Throws NotFound as `get_layer`,
   /// InvalidArgument for a layer that is no model.
-  Model get_model(const std::string& name) const;
+  Model get_model(const std::string& name);
 
   /// The model as it is now, to be written while training goes on.
   ModelSnapshot snapshot();
@@ -188,6 +189,7 @@ class Model {
   NetworkPtr network_;
   std::optional<CompileConfig> compile_;
   std::optional<TrainableFlags> flags_;  // of the compile
+  std::vector<InnerModel> inner_;        // what a file said of models inside; nobody asked for them
   std::optional<OptimizerState> optimizer_state_;
   std::unique_ptr<Trainer> trainer_;
   std::string trainer_key_;

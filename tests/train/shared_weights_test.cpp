@@ -225,6 +225,24 @@ TEST(SharedWeights, WeightsKeepTheirPlacesWhateverIsFrozen) {
   expect_same_bits(again.discriminator.get_weights(), g.discriminator.get_weights());
 }
 
+// A file of Keras's own GAN: the discriminator inside was compiled before it was frozen.
+TEST(SharedWeights, AnInnerModelsCompileComesBackOutOfAFile) {
+  const TemporaryFolder folder;
+  const std::filesystem::path keras =
+      LOCKSTEP_SOURCE_DIR "/tests/keras_oracle/cases/gan-frozen-discriminator/model.keras";
+  Model::load(keras).save(folder / "again.keras");
+  for (const auto& path : {keras, folder / "again.keras"}) {
+    Model gan = Model::load(path);
+    EXPECT_FALSE(gan.get_model("sequential").is_compiled());
+    Model discriminator = gan.get_model("sequential_1");
+    ASSERT_TRUE(discriminator.is_compiled());
+    EXPECT_EQ(discriminator.compile_config().optimizer->class_name(), "Adam");
+    EXPECT_EQ(discriminator.optimizer_state().learning_rate, 0.001f);
+    // The state went along.
+    EXPECT_FALSE(gan.get_model("sequential_1").is_compiled());
+  }
+}
+
 TEST(SharedWeights, SameBitsOnAnyNumberOfDevices) {
   Gan one;
   std::vector<double> losses;
