@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// A .keras, .h5, .hdf5 or .json file, zoo:NAME, a checkpoint, or a run folder (its newest whole checkpoint).
+/// A .keras, .h5, .hdf5 or .json file, zoo:NAME, a checkpoint, or a run folder (its newest whole
+/// checkpoint).
 Model open_model(const std::string& word);
 
 /// A source whose integer labels are made one-hot where the model's loss wants rows (image
