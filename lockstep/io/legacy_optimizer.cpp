@@ -230,6 +230,11 @@ class LegacyOptimizerReader {
   }
 
   void add(OptimizerState& state, const SavedTensor& tensor) const {
+    const auto has_its_shape = [&](const ScopedVariable& v) {
+      return v.variable->shape == tensor.shape;
+    };
+    if (std::none_of(variables_.begin(), variables_.end(), has_its_shape))
+      refuse("\"{}\" is {}, which no trainable variable is", tensor.name, tensor.shape.str());
     state.variables.push_back({tensor.name, h5_.read(tensor.path)});
   }
 

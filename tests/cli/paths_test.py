@@ -29,7 +29,7 @@ class BadPaths(CliTest):
         self.write("model.txt", b"text")
         self.write("model.h5", b"\x89HDF\r\n\x1a\n")
         self.refuse(2, "inspect model.txt", "model.txt")
-        self.refuse(3, "inspect model.h5", "model.h5")
+        self.refuse(6, "inspect model.h5", "model.h5")
         self.refuse(2, "train model.json --data model.txt", "model.txt")
         self.refuse(3, "train model.json --data images:empty", "images:empty")
 

@@ -344,12 +344,16 @@ TEST(LegacyModelOptimizer, AStateThatDoesNotFitBeginsAnewAndSaysWhy) {
     }
   none.erase(none.begin());
   none.emplace_back("Variable_1:0", slot(0, 100));
+  Tensors wide = few;
+  for (size_t i = 0; i < 2; ++i)
+    wide.emplace_back(fmt::format("adam/more_{}", i), numbered({5}, 1));
   for (const auto& [version, tensors, part] :
        {std::tuple{"2.4.0", few, "4 variables: 5 are trainable"},
         {"2.4.0", other_shape, "not the shape"},
         {"2.15.0", unnamed, "do not say whose"},
         {"2.2.4", few, "4 variables: 5"},
         {"3.15.1", few, "10 tensors for 5"},
+        {"3.15.1", wide, "[5], which no trainable variable is"},
         {"2.2.4", none, "number of steps"}}) {
     const KerasFile read = with_adam(version, tensors).read();
     EXPECT_FALSE(read.optimizer) << part;
