@@ -189,7 +189,7 @@ void require_member(const ZipReader& zip, std::string_view member, const std::st
 
 std::optional<Json> compile_config_of(const Json& config) {
   if (!config.is_object() || !config.contains("compile_config") ||
-      !config["compile_config"].is_object())
+      !config["compile_config"].is_object() || config["compile_config"].empty())
     return std::nullopt;
   return modern_compile_config(config["compile_config"], /*keras_version=*/"3");
 }

@@ -31,6 +31,32 @@ std::vector<Donation> left_operands(size_t count) {
 
 }  // namespace
 
+/// Fetched when first asked for, so that the host need not wait for a step before it queues the
+/// next. Lives no longer than the runner.
+class ResidentRunner::TailSums : public StepSums {
+ public:
+  TailSums(ResidentRunner& runner, DeviceTensorPtr tensor)
+      : runner_(runner), tensor_(std::move(tensor)) {}
+
+  const float* from(int64_t offset) override {
+    const int64_t first = runner_.plan_.gradients_size;
+    LOCKSTEP_CHECK(offset >= first);
+    if (tensor_ != nullptr) {
+      Timed timed(&runner_.devices_[0].times.wait);
+      values_.resize(at(runner_.plan_.sums_size - first));
+      const DeviceMemory::Download tail{tensor_, values_.data(), values_.size() * sizeof(float)};
+      runner_.memory_.download({&tail, 1});
+      tensor_ = nullptr;
+    }
+    return values_.data() + (offset - first);
+  }
+
+ private:
+  ResidentRunner& runner_;
+  DeviceTensorPtr tensor_;  // null once it is here
+  std::vector<float> values_;
+};
+
 ResidentRunner::ResidentRunner(DeviceTeam& team, const DeviceMemory& memory, StepPlan plan,
                                RunnerOptions options)
     : StepRunner(team, std::move(plan), std::move(options)),
@@ -42,7 +68,6 @@ ResidentRunner::ResidentRunner(DeviceTeam& team, const DeviceMemory& memory, Ste
     owners_.push_back(piece.owner);
   }
   const int64_t tail = plan_.sums_size - plan_.gradients_size;
-  tail_.resize(at(tail));
   sizes_.push_back(tail);
   owners_.push_back(0);
   compile_programs();
@@ -59,9 +84,8 @@ void ResidentRunner::compile_programs() {
   for (int device = 0; device < team_.size(); ++device) {
     const std::vector<int64_t> owned = owned_sizes(sizes_, owners_, device);
     const int64_t joined = joined_size(owned);
-    add_joined_.push_back(
-        memory_.compile_resident(*add_graph({&joined, 1}), {fmt::format("reduce {} sums", joined)},
-                                 left_operands(1)));
+    add_joined_.push_back(memory_.compile_resident(
+        *add_graph({&joined, 1}), {fmt::format("reduce {} sums", joined)}, left_operands(1)));
     split_.push_back(memory_.compile_resident(*split_graph(owned), {"split sums"}, {}));
   }
 }
@@ -134,12 +158,7 @@ void ResidentRunner::job(int device) {
     });
   }
   if (device == 0)
-    team_.guard(device, [&] {
-      Timed timed(&state.times.wait);
-      const DeviceMemory::Download tail{state.owned.back(), tail_.data(),
-                                        tail_.size() * sizeof(float)};
-      memory_.download({&tail, 1});
-    });
+    team_.guard(device, [&] { sums_ = std::make_shared<TailSums>(*this, state.owned.back()); });
 }
 
 DeviceTensorPtr ResidentRunner::input(int device, int tower, const SegmentPlan& segment,
@@ -326,9 +345,8 @@ void ResidentRunner::reduce(int device) {
   state.owned = std::move(state.nodes[0].sums);
 }
 
-const float* ResidentRunner::sums_from(int64_t offset) {
-  LOCKSTEP_CHECK(offset >= plan_.gradients_size);
-  return tail_.data() + (offset - plan_.gradients_size);
+std::shared_ptr<StepSums> ResidentRunner::sums() {
+  return sums_;
 }
 
 std::vector<float> ResidentRunner::copy_sums() {
@@ -339,7 +357,8 @@ std::vector<float> ResidentRunner::copy_sums() {
     downloads.push_back({devices_[at(piece.owner)].owned[next[at(piece.owner)]++],
                          sums.data() + piece.offset, at(piece.size) * sizeof(float)});
   memory_.download(downloads);
-  std::copy(tail_.begin(), tail_.end(), sums.begin() + plan_.gradients_size);
+  std::copy_n(sums_->from(plan_.gradients_size), plan_.sums_size - plan_.gradients_size,
+              sums.begin() + plan_.gradients_size);
   return sums;
 }
 
@@ -374,7 +393,7 @@ void ResidentRunner::reset_times() {
 }
 
 size_t ResidentRunner::size_bytes() const {
-  size_t total = tail_.size() * sizeof(float);
+  size_t total = at(plan_.sums_size - plan_.gradients_size) * sizeof(float);
   for (const std::vector<float>& vector : exchanged_) total += vector.size() * sizeof(float);
   return total;
 }

@@ -20,7 +20,7 @@ class ResidentRunner : public StepRunner {
 
   /// `data.resident` must be set.
   void run(const StepData& data) override;
-  const float* sums_from(int64_t offset) override;
+  std::shared_ptr<StepSums> sums() override;
   std::vector<float> copy_sums() override;
   /// The whole program of a tower's segment, waited for.
   std::vector<KernelTime> time_kernels(StepData data, int repeats) override;
@@ -30,6 +30,7 @@ class ResidentRunner : public StepRunner {
 
  private:
   using Tensors = std::vector<DeviceTensorPtr>;
+  class TailSums;
   struct Node {  // sums of the towers [index << level, (index + 1) << level)
     int level = 0, index = 0;
     Tensors sums;
@@ -66,7 +67,7 @@ class ResidentRunner : public StepRunner {
   // [slot][tower]
   std::vector<std::vector<DeviceTensorPtr>> values_, exchanges_;
   std::vector<std::vector<float>> exchanged_;  // totals, in host memory
-  std::vector<float> tail_;
+  std::shared_ptr<TailSums> sums_;             // of the last step
 
   // of the step in progress
   const StepData* data_ = nullptr;

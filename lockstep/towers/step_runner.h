@@ -21,6 +21,15 @@ struct RunnerOptions {
   std::function<void(int, int)> before_tower;
 };
 
+/// Tree sums of one step behind the gradients: losses, metrics and layer statistics.
+class StepSums {
+ public:
+  virtual ~StepSums() = default;
+  /// From element `offset` of all sums on, in host memory. Waits for the step where it still runs,
+  /// and throws what made it fail there.
+  virtual const float* from(int64_t offset) = 0;
+};
+
 /// Results have the same bits whatever the team's size and the placement. Not thread-safe; one
 /// step at a time.
 class StepRunner {
@@ -39,9 +48,9 @@ class StepRunner {
   void add_program(std::shared_ptr<TowerProgram> program);
   const StepPlan& plan() const { return plan_; }
 
-  /// Tree sums of the last step from element `offset` on, which must lie behind the gradients:
-  /// losses, metrics and layer statistics, in host memory.
-  virtual const float* sums_from(int64_t offset) = 0;
+  /// Of the last step. TowerRunner's are overwritten by the next; those of ResidentRunner, whose
+  /// steps may still be under way when `run` returns, stay.
+  virtual std::shared_ptr<StepSums> sums() = 0;
   /// All of them, gradients as they were before the update.
   virtual std::vector<float> copy_sums() = 0;
 

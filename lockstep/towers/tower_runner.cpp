@@ -52,9 +52,19 @@ struct TowerRunner::Kept {
   std::vector<std::vector<AlignedBytes>> values, exchanges;
 };
 
+class TowerRunner::Sums : public StepSums {
+ public:
+  explicit Sums(TowerRunner& runner) : runner_(runner) {}
+  const float* from(int64_t offset) override { return runner_.data() + offset; }
+
+ private:
+  TowerRunner& runner_;
+};
+
 TowerRunner::TowerRunner(DeviceTeam& team, StepPlan plan, RunnerOptions options)
     : StepRunner(team, std::move(plan), std::move(options)),
       fold_(plan_.sums_size, plan_.sums_size > 0 ? planned_buffers(team.size()) : 0),
+      sums_(std::make_shared<Sums>(*this)),
       kept_(std::make_unique<Kept>()) {
   for (int device = 0; device < team_.size(); ++device)
     devices_.push_back(std::make_unique<DeviceState>());

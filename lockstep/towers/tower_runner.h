@@ -20,10 +20,8 @@ class TowerRunner : public StepRunner {
 
   void run(const StepData& data) override;
 
-  /// Tree sums of the last step, plan.sums_size elements.
-  float* sums() { return fold_.data(fold_.result()); }
-  const float* sums_from(int64_t offset) override { return sums() + offset; }
-  std::vector<float> copy_sums() override { return {sums(), sums() + plan_.sums_size}; }
+  std::shared_ptr<StepSums> sums() override { return sums_; }
+  std::vector<float> copy_sums() override { return {data(), data() + plan_.sums_size}; }
 
   std::vector<KernelTime> time_kernels(StepData data, int repeats) override;
   PhaseTimes times() const override;
@@ -31,11 +29,14 @@ class TowerRunner : public StepRunner {
   size_t size_bytes() const override;
 
  private:
+  class Sums;
   struct Cut;  // towers of one batch size, where they run and with which program
   struct KernelSums;
   struct DeviceState;  // what a device needs to run towers without allocating
   struct Kept;         // per-tower values and exchanges between segments
 
+  /// Tree sums of the last step, plan.sums_size elements.
+  float* data() { return fold_.data(fold_.result()); }
   Cut& cut(int64_t rows);
   void job(int device);
   void prologue(int device);
@@ -46,6 +47,7 @@ class TowerRunner : public StepRunner {
   ExecutionContext& context(int device, const Executable& executable);
 
   TreeFold fold_;
+  std::shared_ptr<StepSums> sums_;
   std::map<int64_t, std::unique_ptr<Cut>> cuts_;
   std::vector<std::unique_ptr<DeviceState>> devices_;
   std::unique_ptr<Kept> kept_;

@@ -48,6 +48,9 @@ class Callback {
 
   virtual void on_train_begin(TrainingControl&) {}
   virtual void on_epoch_begin(TrainingControl&, int64_t epoch) { (void)epoch; }
+  /// False of those that do nothing in on_train_batch_end: accelerators may then begin a step
+  /// before the one before it has ended.
+  virtual bool watches_batches() const { return true; }
   virtual void on_train_batch_end(TrainingControl&, int64_t batch, const Logs& logs) {
     (void)batch, (void)logs;
   }

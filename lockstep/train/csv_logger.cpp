@@ -10,6 +10,7 @@ class CsvCallback : public Callback {
  public:
   explicit CsvCallback(CSVLoggerConfig config) : c_(std::move(config)) {}
   std::string_view class_name() const override { return "CSVLogger"; }
+  bool watches_batches() const override { return false; }
 
   void on_train_begin(TrainingControl& training) override {
     columns_.clear();

@@ -9,6 +9,7 @@ class EarlyStoppingCallback : public Callback {
   explicit EarlyStoppingCallback(EarlyStoppingConfig config)
       : c_(std::move(config)), monitor_(c_.monitor, c_.mode, c_.min_delta, class_name()) {}
   std::string_view class_name() const override { return "EarlyStopping"; }
+  bool watches_batches() const override { return false; }
 
   void on_train_begin(TrainingControl&) override {
     wait_ = 0;

@@ -1,5 +1,7 @@
 #include "lockstep/train/fit.h"
 
+#include <algorithm>
+
 #include "lockstep/train/class_weight.h"
 
 namespace lockstep {
@@ -93,6 +95,11 @@ History Fit::run() {
     if (!line.empty()) log(line);
   if (run_) begin_run();
   make_loader();
+  // Nobody can tell when a step ends: devices get the next one before.
+  if (trainer_->runs_ahead() &&
+      std::none_of(callbacks_.begin(), callbacks_.end(),
+                   [](const CallbackPtr& callback) { return callback->watches_batches(); }))
+    most_under_way_ = 1;
   // A stop in the middle of an epoch still ends the epoch.
   while (epoch_ < a_.epochs && !(is_stopped_ && position_ == 0) && !history_.is_interrupted)
     run_epoch();
@@ -132,16 +139,23 @@ void Fit::run_epoch() {
   display_.begin_epoch();
   const int64_t before = position_;
   while (position_ < steps_in_epoch_ && !is_stopped_) {
-    if (is_stop_requested()) return;
-    history_.step_losses.push_back(trainer_->train_step(next_batch(), totals_));
+    if (is_stop_requested()) {
+      finish_steps(0);
+      return;
+    }
+    trainer_->start_train_step(next_batch(), steps_[static_cast<size_t>(step_ % 2)]);
     ++position_;
     ++step_;
-    after_step();
+    ++under_way_;
+    finish_steps(most_under_way_);
     // At an epoch's last step the checkpoint waits for validation and on_epoch_end.
     if (run_ && a_.checkpoint_every > 0 && step_ % a_.checkpoint_every == 0 &&
-        position_ < steps_in_epoch_)
+        position_ < steps_in_epoch_) {
+      finish_steps(0);
       write_checkpoint();
+    }
   }
+  finish_steps(0);
   Logs logs = trainer_->logs(StepKind::kTrain, totals_);
   if (validation_ && !append_validation(logs)) return;
   display_.end_epoch(position_, steps_in_epoch_, position_ - before, logs);
@@ -152,6 +166,15 @@ void Fit::run_epoch() {
   if (run_) write_checkpoint();
 }
 
+/// Waits for the oldest steps until so many are left.
+void Fit::finish_steps(int64_t most_under_way) {
+  for (; under_way_ > most_under_way; after_step()) {
+    const StartedStep& step = steps_[static_cast<size_t>((step_ - under_way_) % 2)];
+    history_.step_losses.push_back(trainer_->finish_train_step(step, totals_));
+    --under_way_;
+  }
+}
+
 void Fit::after_step() {
   if (!callbacks_.empty()) {
     const Logs logs = trainer_->logs(StepKind::kTrain, totals_);
@@ -159,7 +182,8 @@ void Fit::after_step() {
       callback->on_train_batch_end(*this, position_ - 1, logs);
   }
   if (display_.is_due())
-    display_.draw(position_, steps_in_epoch_, trainer_->logs(StepKind::kTrain, totals_));
+    display_.draw(position_ - under_way_, steps_in_epoch_,
+                  trainer_->logs(StepKind::kTrain, totals_));
 }
 
 bool Fit::append_validation(Logs& logs) {

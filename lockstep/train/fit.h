@@ -49,6 +49,7 @@ class Fit : public TrainingControl {
 
   void run_epoch();
   const Batch& next_batch();
+  void finish_steps(int64_t most_under_way);
   void after_step();
   /// False when it was stopped on the way.
   bool append_validation(Logs& logs);
@@ -70,6 +71,10 @@ class Fit : public TrainingControl {
   MetricTotals totals_;  // of this epoch
   History history_;
   bool is_stopped_ = false;
+
+  // Steps that were begun and not finished; the one that comes is begun in steps_[step_ % 2].
+  std::array<StartedStep, 2> steps_;
+  int64_t under_way_ = 0, most_under_way_ = 0;
 
   bool is_resumed_ = false;
   std::array<int64_t, 3> checkpointed_{-1, -1, -1};  // epoch, position, step of the newest

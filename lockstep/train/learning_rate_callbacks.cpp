@@ -22,6 +22,7 @@ class PlateauCallback : public Callback {
     if (c_.factor >= 1) invalid_argument(class_name(), "factor must be below 1: {}", c_.factor);
   }
   std::string_view class_name() const override { return "ReduceLROnPlateau"; }
+  bool watches_batches() const override { return false; }
 
   void on_train_begin(TrainingControl&) override {
     wait_ = cooldown_ = 0;
@@ -70,6 +71,7 @@ class SchedulerCallback : public Callback {
   explicit SchedulerCallback(std::function<double(int64_t, double)> schedule)
       : schedule_(std::move(schedule)) {}
   std::string_view class_name() const override { return "LearningRateScheduler"; }
+  bool watches_batches() const override { return false; }
 
   void on_epoch_begin(TrainingControl& training, int64_t epoch) override {
     training.set_learning_rate(schedule_(epoch, training.learning_rate()));

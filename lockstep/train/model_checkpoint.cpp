@@ -19,6 +19,7 @@ class ModelCheckpointCallback : public Callback {
     monitor_.set_best(c_.initial_value_threshold);
   }
   std::string_view class_name() const override { return "ModelCheckpoint"; }
+  bool watches_batches() const override { return c_.save_freq > 0; }
 
   void on_epoch_begin(TrainingControl&, int64_t epoch) override { epoch_ = epoch; }
   void on_train_batch_end(TrainingControl& training, int64_t batch, const Logs& logs) override {

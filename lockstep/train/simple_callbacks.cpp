@@ -19,6 +19,7 @@ class LambdaCallbackObject : public Callback {
  public:
   explicit LambdaCallbackObject(LambdaCallbackConfig config) : c_(std::move(config)) {}
   std::string_view class_name() const override { return "LambdaCallback"; }
+  bool watches_batches() const override { return c_.on_train_batch_end != nullptr; }
   void on_train_begin(TrainingControl& training) override {
     if (c_.on_train_begin) c_.on_train_begin(training);
   }

@@ -78,6 +78,7 @@ class TensorBoardCallback : public Callback {
                        c_.update_freq);
   }
   std::string_view class_name() const override { return "TensorBoard"; }
+  bool watches_batches() const override { return c_.update_freq > 0; }
 
   void on_train_begin(TrainingControl&) override {
     mark_ = fmt::format("{:x}-{:x}", static_cast<uint64_t>(now() * 1e6), ::getpid());

@@ -50,66 +50,6 @@ std::vector<Shard> even_shards(int64_t size, int devices) {
 
 }  // namespace
 
-// -- totals
-
-void MetricTotals::reset() {
-  *this = {};
-}
-
-void MetricTotals::add(double loss, std::span<const LossEntry> losses,
-                       std::span<const double> output_losses, std::span<const MetricEntry> metrics,
-                       StepRunner& runner, int64_t rows) {
-  weighted_loss_ += loss * static_cast<double>(rows);
-  rows_ += static_cast<double>(rows);
-  output_losses_.resize(losses.size());
-  for (size_t k = 0; k < losses.size(); ++k)
-    output_losses_[k] += output_losses[k] * static_cast<double>(rows);
-  size_t at = 0;
-  for (const MetricEntry& metric : metrics)
-    for (int i = 0; i < metric.sum_count; ++i, ++at) {
-      if (sums_.size() <= at) sums_.push_back(0);
-      sums_[at] += static_cast<double>(*runner.sums_from(metric.first_sum + i));
-    }
-}
-
-std::vector<double> MetricTotals::results(std::span<const MetricEntry> metrics) const {
-  std::vector<double> results;
-  size_t at = 0;
-  for (const MetricEntry& metric : metrics) {
-    const auto count = static_cast<size_t>(metric.sum_count);
-    const std::vector<double> none(count, 0.0);
-    results.push_back(metric.metric->result(sums_.empty() ? std::span(none)
-                                                          : std::span(sums_).subspan(at, count)));
-    at += count;
-  }
-  return results;
-}
-
-Json MetricTotals::state() const {
-  const auto list = [](const std::vector<double>& values) {
-    Json json = Json::array();
-    for (double value : values) json.push_back(exact_double(value));
-    return json;
-  };
-  return {{"weighted_loss", exact_double(weighted_loss_)},
-          {"rows", exact_double(rows_)},
-          {"output_losses", list(output_losses_)},
-          {"sums", list(sums_)}};
-}
-
-void MetricTotals::restore(const Json& state) {
-  const auto number = [](const Json& json) { return parse_exact_double(json, "totals"); };
-  const auto list = [&](const Json& json) {
-    std::vector<double> values;
-    for (const Json& value : json) values.push_back(number(value));
-    return values;
-  };
-  weighted_loss_ = number(state.at("weighted_loss"));
-  rows_ = number(state.at("rows"));
-  output_losses_ = list(state.at("output_losses"));
-  sums_ = list(state.at("sums"));
-}
-
 // -- programs
 
 Trainer::Trainer(NetworkPtr network, const CompileConfig* compile, const TrainableFlags& flags,
@@ -362,7 +302,7 @@ void Trainer::compute_denominators(Program& program, const Batch& batch) {
         break;
       case DenominatorKind::kDataDependent:
         program.denominator_values[k] =
-            *program.denominators->sums_from(static_cast<int64_t>(next++));
+            *program.denominators->sums()->from(static_cast<int64_t>(next++));
         break;
     }
   }
@@ -420,19 +360,26 @@ void Trainer::run(Program& program, const Batch& batch, std::span<void* const> o
   try {
     program.runner->run(data);
   } catch (const std::exception& error) {
-    if (update_ && !update_->is_whole()) loss_of_state_ = error.what();
+    if (update_ && !update_->is_whole()) lose_state(iterations_, error.what());
     throw;
   }
   seen_version(program) = version;
 }
 
+/// The first loss is the one to tell of. The lost weights stay this trainer's: whoever asks for
+/// them asks here.
+void Trainer::lose_state(int64_t step, const char* why) {
+  if (loss_of_state_.empty())
+    loss_of_state_ = fmt::format(
+        "training step {} failed in the middle of its update, and with it weights and "
+        "optimizer state are lost: {}. A saved model or a checkpoint has them",
+        step, why);
+  for (const VariablePtr& variable : trainable_) variables_.claim(*variable, *this);
+}
+
 /// Whoever asks for weights or optimizer state that are no more hears why.
 void Trainer::require_state() const {
-  if (loss_of_state_.empty()) return;
-  fail(ErrorCode::kInternal, network_->name(),
-       "training step {} failed in the middle of its update, and with it weights and optimizer "
-       "state are lost: {}. A saved model or a checkpoint has them",
-       iterations_, loss_of_state_);
+  if (!loss_of_state_.empty()) fail(ErrorCode::kInternal, network_->name(), "{}", loss_of_state_);
 }
 
 /// Of the weights that steps of this kind use: as last prepared for the kernels, or as last copied
@@ -448,23 +395,28 @@ std::vector<KernelTime> Trainer::time_kernels(const Batch& batch, int repeats) {
 
 /// The step's loss: each term's tree sum divided once, weighted, plus penalties; and the metrics'
 /// sums.
-double Trainer::collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals) {
+double Trainer::collect(Program& program, const StartedStep& step, MetricTotals& totals) {
   const StepLayout& layout = program.layout;
-  StepRunner& runner = *program.runner;
-  double loss = penalty;
+  StepSums& sums = *step.sums;
+  double loss = step.penalty;
   for (size_t k = 0; k < layout.losses.size(); ++k) {
-    const double d = program.denominator_values[k];
+    const double d = step.denominators[k];
     program.output_losses[k] =
-        d == 0 ? 0 : static_cast<double>(*runner.sums_from(layout.losses[k].sum_offset)) / d;
+        d == 0 ? 0 : static_cast<double>(*sums.from(layout.losses[k].sum_offset)) / d;
     loss += layout.losses[k].weight * program.output_losses[k];
   }
   for (int64_t offset : layout.penalty_offsets)
-    loss += static_cast<double>(*runner.sums_from(offset)) / static_cast<double>(batch.rows);
-  totals.add(loss, layout.losses, program.output_losses, layout.metrics, runner, batch.rows);
+    loss += static_cast<double>(*sums.from(offset)) / static_cast<double>(step.rows);
+  totals.add(loss, layout.losses, program.output_losses, layout.metrics, sums, step.rows);
   return loss;
 }
 
 double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
+  start_train_step(batch, step_);
+  return finish_train_step(step_, totals);
+}
+
+void Trainer::start_train_step(const Batch& batch, StartedStep& step) {
   Program& train = program(StepKind::kTrain);
   update_->set_scalars(
       {static_cast<float>(learning_rate()), iterations_, static_cast<float>(batch.rows)});
@@ -477,15 +429,32 @@ double Trainer::train_step(const Batch& batch, MetricTotals& totals) {
   for (const VariablePtr& variable : trainable_) variables_.claim(*variable, *this);
   for (const MovingAverage& average : train.layout.moving_averages)
     variables_.claim(*average.variable, *this);
-  ++iterations_;
-  return collect(train, batch, update_->penalty(), totals);
+  step.number = iterations_++;
+  step.rows = batch.rows;
+  step.denominators = train.denominator_values;
+  step.penalty = update_->penalty();
+  step.sums = train.runner->sums();
+}
+
+double Trainer::finish_train_step(const StartedStep& step, MetricTotals& totals) {
+  const Activity activity("training step {}", step.number);
+  try {
+    return collect(program(StepKind::kTrain), step, totals);
+  } catch (const std::exception& error) {
+    lose_state(step.number, error.what());
+    throw;
+  }
 }
 
 double Trainer::test_step(const Batch& batch, MetricTotals& totals) {
   Program& test = program(StepKind::kTest);
   run(test, batch, {}, false);
   if (penalties_->applies_to(trainable_)) fetch_variables();
-  return collect(test, batch, penalties_->total(trainable_, variables_), totals);
+  step_.rows = batch.rows;
+  step_.denominators = test.denominator_values;
+  step_.penalty = penalties_->total(trainable_, variables_);
+  step_.sums = test.runner->sums();
+  return collect(test, step_, totals);
 }
 
 void Trainer::predict_step(const Batch& batch, std::span<void* const> outputs) {

@@ -14,6 +14,7 @@
 #include "lockstep/towers/resident_variables.h"
 #include "lockstep/towers/step_runner.h"
 #include "lockstep/train/data_binding.h"
+#include "lockstep/train/metric_totals.h"
 #include "lockstep/train/update.h"
 #include "lockstep/train/weight_penalties.h"
 
@@ -34,22 +35,13 @@ struct TrainerOptions {
   int device_count = 0;
 };
 
-/// Sums of metrics over steps, and the row-weighted mean of the steps' losses.
-class MetricTotals {
- public:
-  void reset();
-  void add(double loss, std::span<const LossEntry> losses, std::span<const double> output_losses,
-           std::span<const MetricEntry> metrics, StepRunner& runner, int64_t rows);
-  double loss() const { return rows_ > 0 ? weighted_loss_ / rows_ : 0; }
-  double output_loss(size_t k) const { return rows_ > 0 ? output_losses_[k] / rows_ : 0; }
-  std::vector<double> results(std::span<const MetricEntry> metrics) const;
-  /// For checkpoints.
-  Json state() const;
-  void restore(const Json& state);
-
- private:
-  double weighted_loss_ = 0, rows_ = 0;
-  std::vector<double> output_losses_, sums_;
+/// A training step that was begun: what its losses are made of.
+struct StartedStep {
+  int64_t number = 0;  // steps before it
+  int64_t rows = 0;
+  std::vector<double> denominators;  // of each loss
+  float penalty = 0;
+  std::shared_ptr<StepSums> sums;
 };
 
 class Trainer : public VariableHolder {
@@ -69,6 +61,11 @@ class Trainer : public VariableHolder {
 
   /// One step; returns the batch's loss with penalties. Batch columns as `wanted(kind)` says.
   double train_step(const Batch& batch, MetricTotals& totals);
+  /// The same in two parts. Where devices have a memory of their own (runs_ahead), steps may begin
+  /// before the ones before them are finished; they are finished in order.
+  void start_train_step(const Batch& batch, StartedStep& step);
+  double finish_train_step(const StartedStep& step, MetricTotals& totals);
+  bool runs_ahead() const { return resident_ != nullptr; }
   double test_step(const Batch& batch, MetricTotals& totals);
   /// Writes [rows, ...] of each output.
   void predict_step(const Batch& batch, std::span<void* const> outputs);
@@ -121,6 +118,7 @@ class Trainer : public VariableHolder {
   void ensure_shapes(Program& program, int64_t rows);
   StepData prepare(Program& program, const Batch& batch);
   uint64_t& seen_version(Program& program);
+  void lose_state(int64_t step, const char* why);
   void require_state() const;
   void run(Program& program, const Batch& batch, std::span<void* const> outputs, bool updates);
   std::unique_ptr<StepRunner> make_runner(StepPlan plan);
@@ -133,7 +131,7 @@ class Trainer : public VariableHolder {
   void pull_variables();
   void fill_scalars(Program& program, const Batch& batch);
   void compute_denominators(Program& program, const Batch& batch);
-  double collect(Program& program, const Batch& batch, float penalty, MetricTotals& totals);
+  double collect(Program& program, const StartedStep& step, MetricTotals& totals);
   void check_labels(const Program& program, const Batch& batch) const;
 
   NetworkPtr network_;
@@ -161,6 +159,7 @@ class Trainer : public VariableHolder {
   int64_t iterations_ = 0;
   std::optional<double> learning_rate_;
   std::unique_ptr<WeightPenalties> penalties_;
+  StartedStep step_;  // of train_step and test_step, which finish it at once
 };
 
 }  // namespace lockstep

@@ -36,8 +36,16 @@ std::vector<std::string> case_names() {
   return names;
 }
 
+std::string devices() {
+  return variable("LOCKSTEP_ORACLE_DEVICES", "cpu:2");
+}
+
 class Oracle : public testing::TestWithParam<std::string> {
  protected:
+  /// Accelerators stay open from case to case, with the programs that cases share.
+  static void SetUpTestSuite() { backend_ = make_backend(parse_devices(devices())); }
+  static void TearDownTestSuite() { backend_.reset(); }
+
   Oracle()
       : folder_(cases_folder() / GetParam()),
         case_(parse_json(read_file(folder_ / "case.json"), "case.json")),
@@ -73,19 +81,19 @@ class Oracle : public testing::TestWithParam<std::string> {
     }
   }
 
+  static inline std::unique_ptr<Backend> backend_;
   const fs::path folder_;
   const Json case_;
   const ZipReader expected_;
 };
 
 TEST_P(Oracle, TrainsAsKerasDoes) {
-  const std::string devices = variable("LOCKSTEP_ORACLE_DEVICES", "cpu:2");
   const auto batch = case_.value("batch_size", int64_t{32});
   Model model = Model::load(folder_ / case_.value("model_file", "model.keras"));
   if (case_.contains("weights_file"))
     model.load_weights(folder_ / case_["weights_file"].get<std::string>());
   const DatasetPtr data = open_source((folder_ / "data.npz").string(), Part::kTrain);
-  const EvaluateArguments evaluate{.batch_size = batch, .devices = devices};
+  const EvaluateArguments evaluate{.batch_size = batch, .devices = devices()};
   for (const NamedTensor& output : model.predict(data, evaluate))
     expect_near(output.tensor, "predict/" + output.name);
   if (!case_["train"].get<bool>()) return;
@@ -93,7 +101,7 @@ TEST_P(Oracle, TrainsAsKerasDoes) {
   FitArguments fit{.batch_size = batch, .epochs = case_["epochs"].get<int64_t>()};
   fit.shuffle = false;
   fit.verbose = 0;
-  fit.devices = devices;
+  fit.devices = devices();
   const History history = model.fit(data, fit);
   expect_near(HostTensor::from<double>({static_cast<int64_t>(history.step_losses.size())},
                                        history.step_losses),
