@@ -103,7 +103,7 @@ int allocations_of(const Json& optimizer, const std::string& devices, int64_t ba
   const DatasetPtr data = dataset(std::move(images), std::move(labels));
   const CompileConfig compile = model.compile_config();
   model.network()->initialize(1);
-  Trainer trainer(model.network(), &compile,
+  Trainer trainer(model.network(), &compile, TrainableFlags(*model.network()),
                   {.devices = devices, .batch_size = batch, .tower_size = batch / 4});
   trainer.bind(StepKind::kTrain, bind_data(*data, *model.network()));
   Loader loader(data, trainer.wanted(StepKind::kTrain), {.batch_size = batch});
