@@ -147,8 +147,8 @@ Trainer& Model::trainer_for(const TrainerOptions& options) {
   keep_state();
   trainer_.reset();
   network_->initialize(options.seed);
-  trainer_ = std::make_unique<Trainer>(network_, compile_ ? &*compile_ : nullptr,
-                                       flags_ ? *flags_ : TrainableFlags(*network_), options);
+  trainer_ = std::make_unique<Trainer>(network_, compile_ ? &*compile_ : nullptr, trainable_flags(),
+                                       options);
   if (compile_ && compile_->optimizer && optimizer_state_)
     trainer_->load_optimizer_state(*optimizer_state_);
   trainer_key_ = key;
@@ -339,8 +339,8 @@ void Model::set_weights(const std::vector<HostTensor>& weights) {
   for (size_t i = 0; i < weights.size(); ++i) variables[i]->set(weights[i].as(variables[i]->dtype));
 }
 
-std::vector<VariablePtr> Model::trainable_variables() const {
-  return flags_ ? flags_->variables(*network_) : network_->trainable_variables();
+TrainableFlags Model::trainable_flags() const {
+  return flags_ ? *flags_ : TrainableFlags(*network_);
 }
 
 OptimizerState Model::optimizer_state() {

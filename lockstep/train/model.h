@@ -160,9 +160,12 @@ class Model {
   std::vector<HostTensor> get_weights();
   void set_weights(const std::vector<HostTensor>& weights);
   OptimizerState optimizer_state();
-  /// What the optimizer trains, in Keras's order: by the flags of the compile, or of now without
-  /// one.
-  std::vector<VariablePtr> trainable_variables() const;
+  /// Of the compile, or of now without one.
+  TrainableFlags trainable_flags() const;
+  /// What the optimizer trains by these flags, in Keras's order.
+  std::vector<VariablePtr> trainable_variables() const {
+    return trainable_flags().variables(*network_);
+  }
   /// The layer of this name. Throws NotFound naming a near one.
   LayerPtr get_layer(const std::string& name) const;
   /// The nested model of this name as one of its own, with the same layers and weights: what one of

@@ -12,12 +12,13 @@ import unittest
 import cli_case
 from commands_test import Commands
 from data_test import BadData
+from gan_test import Gans
 from models_test import BadModels
 from paths_test import BadPaths
 from runs_test import Runs
 from words_test import BadWords
 
-__all__ = ["BadData", "BadModels", "BadPaths", "BadWords", "Commands", "Runs"]
+__all__ = ["BadData", "BadModels", "BadPaths", "BadWords", "Commands", "Gans", "Runs"]
 
 if __name__ == "__main__":
     cli_case.LOCKSTEP = os.path.abspath(sys.argv.pop(1))
