@@ -13,7 +13,6 @@ std::string_view precision(DType dtype) {
 struct ConvWindow {
   std::array<int64_t, 2> strides{1, 1}, pad_low{}, pad_high{}, lhs_dilation{1, 1},
       rhs_dilation{1, 1};
-  bool is_reversed = false;
 };
 
 void define_convolution(Emitter& e, const Node& node, const std::string& lhs,
@@ -22,14 +21,13 @@ void define_convolution(Emitter& e, const Node& node, const std::string& lhs,
                         const ConvWindow& w, int64_t feature_groups, int64_t batch_groups) {
   e.define(node,
            "stablehlo.convolution({}, {}) dim_numbers = {}, window = {{stride = {}, pad = [[{}, "
-           "{}], [{}, {}]], lhs_dilate = {}, rhs_dilate = {}{}}} {{batch_group_count = {} : i64, "
+           "{}], [{}, {}]], lhs_dilate = {}, rhs_dilate = {}}} {{batch_group_count = {} : i64, "
            "feature_group_count = {} : i64, precision_config = [#stablehlo<precision {}>, "
            "#stablehlo<precision {}>]}} : ({}, {}) -> {}",
            lhs, rhs, dimension_numbers, mlir_list(w.strides), w.pad_low[0], w.pad_high[0],
            w.pad_low[1], w.pad_high[1], mlir_list(w.lhs_dilation), mlir_list(w.rhs_dilation),
-           w.is_reversed ? ", reverse = [true, true]" : "", batch_groups, feature_groups,
-           precision(lhs_type.dtype), precision(lhs_type.dtype), mlir_type(lhs_type),
-           mlir_type(rhs_type), e.tensor(node.results[0]));
+           batch_groups, feature_groups, precision(lhs_type.dtype), precision(lhs_type.dtype),
+           mlir_type(lhs_type), mlir_type(rhs_type), e.tensor(node.results[0]));
 }
 
 /// Extents along one spatial axis, the gaps of dilation and strides counted in.
@@ -85,19 +83,22 @@ void emit_Conv2d(Emitter& e, const Node& node) {
                      a.groups, 1);
 }
 
-/// dy, spread by the strides, convolved with the kernel turned round.
+/// dy, spread by the strides, convolved with the kernel turned round. The turn is an op of its own:
+/// compilers have fast kernels for that form, and none for a window that is reversed.
 void emit_Conv2dInputGradient(Emitter& e, const Node& node) {
   const auto& a = node.as<ConvAttrs>();
   const TensorType& dy = e.type(node.operands[0]);
   TensorType kernel = e.type(node.operands[1]);
-  ConvWindow w{.lhs_dilation = a.strides, .rhs_dilation = a.dilation, .is_reversed = true};
+  ConvWindow w{.lhs_dilation = a.strides, .rhs_dilation = a.dilation};
   for (int axis = 0; axis < 2; ++axis) {
     const auto i = static_cast<size_t>(axis);
     const Extents extents(a, axis, kernel.shape, dy.shape);
     w.pad_low[i] = extents.window - 1 - a.pad_low[i];
     w.pad_high[i] = a.shape[axis + 1] + extents.window - 1 - extents.spread_output - w.pad_low[i];
   }
-  const std::string turned = regroup_kernel(e, e.name(node.operands[1]), kernel, a.groups);
+  const std::string regrouped = regroup_kernel(e, e.name(node.operands[1]), kernel, a.groups);
+  const std::string turned =
+      e.let("stablehlo.reverse {}, dims = [0, 1] : {}", regrouped, mlir_type(kernel));
   define_convolution(e, node, e.name(node.operands[0]), dy, turned, kernel,
                      "[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]", w, a.groups, 1);
 }
