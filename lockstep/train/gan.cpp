@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "lockstep/data/batches.h"
 #include "lockstep/formats/png.h"
@@ -44,6 +45,7 @@ class GanFit {
 
   GanHistory run() {
     if (run_) begin_run();
+    bool is_first = true;
     const int64_t steps = a_.epochs * steps_in_epoch_;
     if (step_ < steps && step_ % steps_in_epoch_ != 0) begin_epoch();
     while (step_ < steps) {
@@ -54,6 +56,7 @@ class GanFit {
       if (step_ % steps_in_epoch_ == 0) begin_epoch();
       train_step();
       ++step_;
+      if (std::exchange(is_first, false)) advise();
       if (a_.on_step) a_.on_step(step_, history_.d_losses.back(), history_.g_losses.back());
       const bool ends_epoch = step_ % steps_in_epoch_ == 0;
       if (ends_epoch) end_epoch();
@@ -157,6 +160,12 @@ class GanFit {
   }
 
   // -- what the user sees
+
+  void advise() const {
+    const Trainer& trainer = *models_.gan.trainer();
+    for (const std::string& line : {trainer.idle_devices(), trainer.normalised_by_tower()})
+      if (!line.empty()) display_.log(line);
+  }
 
   /// Means over the epoch's steps so far.
   Logs logs() const {
