@@ -58,6 +58,7 @@ int run_inspect(const Arguments& a) {
   const std::string word = a.only("MODEL");
   std::optional<Checkpoint> checkpoint = open_checkpoint(word);
   if (checkpoint) std::fputs(describe_checkpoint(*checkpoint).c_str(), stdout);
+  if (checkpoint && has_several_models(*checkpoint)) return 0;
   Model model = checkpoint ? checkpoint_model(word, std::move(*checkpoint)) : open_model(word);
   std::fputs(model.summary().c_str(), stdout);
   if (model.is_compiled() && model.compile_config().optimizer)

@@ -19,6 +19,19 @@ std::string lines_of(const Json& object, const std::string& indent) {
   return text;
 }
 
+std::string checkpoint_folder(const std::string& word, const Checkpoint& checkpoint) {
+  const fs::path path = word;
+  if (fs::exists(path / "state.json")) return word;
+  return (path / "checkpoints" / checkpoint_name(checkpoint.step)).string();
+}
+
+std::vector<std::string> model_files(const Checkpoint& checkpoint) {
+  std::vector<std::string> models;
+  for (const auto& [name, bytes] : checkpoint.files)
+    if (name.ends_with(".keras")) models.push_back(name);
+  return models;
+}
+
 }  // namespace
 
 std::optional<Checkpoint> open_checkpoint(const std::string& word) {
@@ -36,14 +49,16 @@ std::optional<Checkpoint> open_checkpoint(const std::string& word) {
 }
 
 Model checkpoint_model(const std::string& word, Checkpoint checkpoint) {
-  std::vector<std::string> models;
-  for (const auto& [name, bytes] : checkpoint.files)
-    if (name.ends_with(".keras")) models.push_back(name);
+  const std::vector<std::string> models = model_files(checkpoint);
   if (models.size() != 1)
     invalid_argument(word, "must hold one model; give one of the files {}/{{{}}}",
-                     checkpoint_name(checkpoint.step), fmt::join(models, ","));
+                     checkpoint_folder(word, checkpoint), fmt::join(models, ","));
   return Model::from_file(
       parse_keras_file(std::move(checkpoint.files.at(models[0])), word + "/" + models[0]));
+}
+
+bool has_several_models(const Checkpoint& checkpoint) {
+  return model_files(checkpoint).size() > 1;
 }
 
 std::string describe_checkpoint(const Checkpoint& checkpoint) {

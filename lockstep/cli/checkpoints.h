@@ -18,6 +18,9 @@ std::optional<Checkpoint> open_checkpoint(const std::string& word);
 /// Its model. Throws InvalidArgument naming them when it has several.
 Model checkpoint_model(const std::string& word, Checkpoint checkpoint);
 
+/// A GAN's has: what it holds is told then, and no model.
+bool has_several_models(const Checkpoint& checkpoint);
+
 /// Step, epoch, arguments and numerics of a checkpoint, as lines for `inspect`.
 std::string describe_checkpoint(const Checkpoint& checkpoint);
 

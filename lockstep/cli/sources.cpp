@@ -9,6 +9,14 @@
 namespace lockstep {
 namespace {
 
+/// discriminator(generator(noise)), and nothing else.
+bool is_chain(const Network& network, const Network& generator, const Network& discriminator) {
+  const auto& calls = network.calls();
+  return calls.size() == 2 && calls[0]->layer.get() == &generator &&
+         calls[1]->layer.get() == &discriminator && calls[1]->inputs.size() == 1 &&
+         calls[1]->inputs[0].producer == calls[0];
+}
+
 bool has_model(const Model& model, std::string_view name) {
   const std::vector<LayerPtr> layers = model.network()->layers();
   return std::any_of(layers.begin(), layers.end(), [&](const LayerPtr& layer) {
@@ -22,6 +30,15 @@ std::optional<GanParts> gan_parts(Model& model) {
   if (!has_model(model, "generator") || !has_model(model, "discriminator")) return std::nullopt;
   GanParts parts{model.get_model("generator"), model.get_model("discriminator")};
   Model& discriminator = parts.discriminator;
+  if (!is_chain(*model.network(), *parts.generator.network(), *discriminator.network()))
+    invalid_argument(
+        model.network()->name(),
+        "a model of a \"generator\" and a \"discriminator\" is trained as a GAN, and must "
+        "be discriminator(generator(noise)): it has other layers between or around them");
+  if (discriminator.network()->trainable())
+    trace(
+        fmt::format("[{}] its discriminator is frozen inside it from here on: by itself it learns",
+                    model.network()->name()));
   // One that came compiled out of a file goes on as it was.
   const bool is_compiled = discriminator.is_compiled();
   const Json config = model.compile_config().json;

@@ -95,6 +95,9 @@ void read_common(const Arguments& a, const std::string& model, Fit& fit) {
   for (const char* output : {"save", "losses"})
     if (!a.has("run") || std::filesystem::path(a.text(output)).parent_path() != a.text("run"))
       check_output(a, output);
+  const std::filesystem::path save = a.text("save");
+  if (save.has_extension() && save.extension() != ".keras")
+    invalid_argument("--save", "a model is saved as .keras: \"{}\"", save.string());
   if (a.has("save") && a.text("save") == a.text("losses"))
     invalid_argument("--losses", "must be another file than --save: {}", a.text("losses"));
 }

@@ -230,7 +230,16 @@ KerasFile read_archive(const ZipReader& zip, const std::string& where) {
   const Hdf5Reader h5(zip.read(kWeights), fmt::format("{}: {}", where, kWeights));
   read_weights(h5, where, *file.network);
   const bool is_keras2 = is_of_keras2(zip, where);
-  const auto optimizer_of = [&](const std::string& path, const std::optional<Json>& compile) {
+  const auto optimizer_of =
+      [&](const std::string& path,
+          const std::optional<Json>& compile) -> std::optional<OptimizerState> {
+    // Keras writes such files after it saved a model with a schedule as .h5.
+    if (compile && compile->value("optimizer", Json()).is_null()) {
+      if (h5.has_group(joined(path, "optimizer")))
+        file.remarks.push_back(fmt::format(
+            "[{}] the optimizer's state is left: compile_config names no optimizer", where));
+      return std::nullopt;
+    }
     return read_optimizer(h5, path, where, has_schedule(compile), is_keras2);
   };
   file.optimizer = optimizer_of("", file.compile_config);

@@ -51,7 +51,8 @@ KerasFile read_legacy_model(const Hdf5Reader& h5, const std::string& where) {
   if (!text)
     invalid_argument(
         where, "a model needs the attribute \"model_config\": the file has none. {}",
-        group ? "It holds weights alone: load them into a model" : "It is no file of Keras's");
+        group || h5.has_group("layers") ? "It holds weights alone: load them into a model"
+                                        : "It is no file of Keras's");
   KerasFile file;
   const Json config =
       modern_model_config(parse_json(*text, where + ": model_config"), file.remarks);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "lockstep/backend/devices.h"
 #include "lockstep/data/batches.h"
 #include "lockstep/formats/png.h"
 #include "lockstep/train/progress.h"
@@ -25,6 +26,7 @@ class GanFit {
         display_(arguments.sink, arguments.verbose) {
     check_arguments();
     check_models();
+    check_images();
     steps_in_epoch_ = images_->size() / a_.batch_size;
     ones_ = full({a_.batch_size, 1}, 1);
     zeros_ = full({a_.batch_size, 1}, 0);
@@ -86,6 +88,7 @@ class GanFit {
                        a_.sample_every);
     if (a_.run.empty() && a_.resume)
       invalid_argument("resume", "needs a run folder to go on from: none came");
+    parse_devices(a_.devices);
   }
 
   void check_models() const {
@@ -127,6 +130,12 @@ class GanFit {
                          "the discriminator must be frozen in it: \"{}\" is trained. Call "
                          "discriminator.set_trainable(false) between the two compiles",
                          variable->path);
+  }
+
+  /// Before a run folder is made for data that does not fit.
+  void check_images() const {
+    const HostTensor one = shuffled_batch(images_, {.batch_size = 1});
+    bind_data(*dataset(one, full({1, 1}, 1)), *models_.discriminator.network());
   }
 
   bool makes_images() const {
@@ -198,8 +207,14 @@ class GanFit {
 
   void write_samples() {
     if (samples_.empty()) return;
-    write_file_atomically(samples_ / fmt::format("step-{:08}.png", step_),
-                          image_grid(generate(noise("samples", kGridImages, 0)), kGridColumns));
+    const Bytes picture = image_grid(generate(noise("samples", kGridImages, 0)), kGridColumns);
+    try {
+      write_file_atomically(samples_ / fmt::format("step-{:08}.png", step_), picture);
+    } catch (const Error& error) {
+      // No reason to lose what was learnt.
+      display_.warn(
+          fmt::format("The picture of step {} could not be written: {}", step_, error.what()));
+    }
   }
 
   // -- the run folder
@@ -214,15 +229,18 @@ class GanFit {
     json["seed"] = a_.seed;
     json["batchnorm"] = a_.global_batchnorm ? "global" : "tower";
     json["precision"] = "float32";
-    json["tower_size"] = a_.tower_size;
+    json["tower_size"] = train_.tower_size;
     json["compile"] = {{"discriminator", models_.discriminator.compile_config().json},
                        {"gan", models_.gan.compile_config().json}};
     json["devices"] = a_.devices;
     return json;
   }
 
-  /// Devices may differ, and epochs may become more.
-  void check_same_run(Json before) const {
+  /// Devices may differ, a tower size that was not asked for is the old one, and epochs may become
+  /// more.
+  void check_same_run(Json before) {
+    if (a_.tower_size == 0)
+      train_.tower_size = predict_.tower_size = before.at("tower_size").get<int64_t>();
     Json now = run_description();
     if (a_.epochs >= before.at("epochs").get<int64_t>()) now["epochs"] = before.at("epochs");
     for (Json* one : {&before, &now}) {

@@ -1,11 +1,12 @@
 """GANs: pictures, losses, stops."""
 
+import json
 import signal
 import subprocess
 
 import cli_case
 from cli_case import CliTest
-from cli_files import floats, npz, read_npy
+from cli_files import COMPILE, floats, layer, npz, read_npy, sequential
 
 
 def images(rows=12):
@@ -58,8 +59,33 @@ class Gans(CliTest):
         checkpoint = "whole/checkpoints/step-00000006"
         self.run_well(f"inspect {checkpoint}/generator.keras")
         self.run_well(f"train {checkpoint}/gan.keras --data images.npz --batch-size 4 --devices cpu:1")
-        files = "step-00000006/{discriminator.keras,gan.keras,generator.keras}"
+        files = "whole/checkpoints/step-00000006/{discriminator.keras,gan.keras,generator.keras}"
         self.refuse(2, "predict whole --data images.npz --out o.npz", files)
+
+    def test_a_run_folder_of_several_models_can_be_inspected(self):
+        self.assertIn("file discriminator.keras", self.run_well("inspect whole"))
+
+    def test_data_that_does_not_fit_leaves_no_run_folder(self):
+        self.write("wide.npz", npz({"x": floats((8, 28, 29), [0.5] * (8 * 28 * 29))}))
+        words = "train zoo:dcgan --data wide.npz --batch-size 4 --run wide"
+        self.refuse(2, words, "[x/image] samples must have shape")
+        self.refuse(2, self.TRAIN + "--run wide --devices cpu:0", "cpu:0")
+        self.refuse(2, self.TRAIN + "--save gan.h5", "--save", "saved as .keras")
+
+    def test_only_a_chain_is_a_gan(self):
+        def model(name, shape, *layers):
+            network = json.loads(sequential(shape, layers))
+            network["config"]["name"] = name
+            return network
+
+        inner = [
+            model("generator", [3], layer("Dense", name="a", units=4)),
+            layer("ReLU", name="between"),
+            model("discriminator", [4], layer("Dense", name="b", units=1)),
+        ]
+        self.write("between.json", sequential([3], inner, COMPILE))
+        words = "train between.json --data train.npz --batch-size 4"
+        self.refuse(2, words, "must be discriminator(generator(noise))")
 
     def test_words_that_mean_nothing_for_a_gan_are_refused(self):
         self.refuse(3, self.TRAIN + "--metrics accuracy", "--metrics")

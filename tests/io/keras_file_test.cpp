@@ -44,6 +44,17 @@ TEST_F(KerasFileTest, UnderAScheduleThereIsNoLearningRate) {
   expect_same_state(*read_keras_file(folder_ / "m.keras").optimizer, state_);
 }
 
+// What Keras writes after a model with a schedule was saved as .h5.
+TEST_F(KerasFileTest, StateOfAnOptimizerThatIsNotNamedIsLeftAndSaid) {
+  Json config = compile_config();
+  config.erase("optimizer");
+  write_keras_file(folder_ / "m.keras", *network_, &config, &state_);
+  const KerasFile file = read_keras_file(folder_ / "m.keras");
+  EXPECT_FALSE(file.optimizer);
+  ASSERT_EQ(file.remarks.size(), 1u);
+  EXPECT_NE(file.remarks[0].find("compile_config names no optimizer"), std::string::npos);
+}
+
 TEST_F(KerasFileTest, EqualContentGivesEqualBytes) {
   const Bytes once = written();
   EXPECT_EQ(written(), once);
