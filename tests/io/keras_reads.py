@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
 
 
 def main(lockstep, folder):
@@ -82,8 +81,7 @@ def main(lockstep, folder):
 if __name__ == "__main__":
     python = os.environ.get("LOCKSTEP_KERAS_PYTHON")
     if not python:
-        print("LOCKSTEP_KERAS_PYTHON names no Python with Keras: skipped")
-        sys.exit(SKIPPED)
+        sys.exit("LOCKSTEP_KERAS_PYTHON must name a Python with Keras")
     if os.path.abspath(sys.executable) != os.path.abspath(python):
         os.execv(python, [python, "-B", *sys.argv])
     with tempfile.TemporaryDirectory(prefix="lockstep-keras-") as holder:
