@@ -3,8 +3,7 @@
 
     LOCKSTEP_KERAS_PYTHON=/path/to/python tests/io/keras_reads.py LOCKSTEP
 
-Names a Python that has Keras 3; without one there is nothing to ask, and the test is skipped (exit
-code 77). Weights go by `lockstep convert` from .keras into .h5 and .weights.h5, which Keras loads,
+Names a Python that has Keras 3; without one there is nothing to ask. Weights go by `lockstep convert` from .keras into .h5 and .weights.h5, which Keras loads,
 and from Keras's own .h5, of a whole model and of weights alone, back into .keras.
 """
 
