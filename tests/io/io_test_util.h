@@ -107,4 +107,21 @@ class KerasFileTest : public testing::Test {
   OptimizerState state_ = optimizer_state();
 };
 
+/// A file of tests/io/data.
+inline std::filesystem::path data(const std::string& name) {
+  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/io/data" / name;
+}
+
+/// The values that Keras holds, exactly.
+inline void expect_recorded(const std::vector<HostTensor>& got, const Json& want,
+                            size_t first = 0) {
+  ASSERT_EQ(got.size(), want.size() - first);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const HostTensor values = got[i].as(DType::kF64);
+    const Json list =
+        std::vector<double>(values.data<double>().begin(), values.data<double>().end());
+    EXPECT_EQ(list, want[first + i][1]) << want[first + i][0];
+  }
+}
+
 }  // namespace lockstep

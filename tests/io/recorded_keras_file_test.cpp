@@ -8,24 +8,9 @@
 namespace lockstep {
 namespace {
 
-std::filesystem::path data(const char* name) {
-  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/io/data" / name;
-}
-
 const Json& recorded() {
   static const Json json = parse_json(read_file(data("trained.json")), "trained.json");
   return json;
-}
-
-/// The values that Keras holds, exactly.
-void expect_recorded(const std::vector<HostTensor>& got, const Json& want, size_t first = 0) {
-  ASSERT_EQ(got.size(), want.size() - first);
-  for (size_t i = 0; i < got.size(); ++i) {
-    const HostTensor values = got[i].as(DType::kF64);
-    const Json list =
-        std::vector<double>(values.data<double>().begin(), values.data<double>().end());
-    EXPECT_EQ(list, want[first + i][1]) << want[first + i][0];
-  }
 }
 
 TEST(RecordedKerasFile, HoldsKerassWeights) {

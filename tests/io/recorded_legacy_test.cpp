@@ -7,27 +7,17 @@
 namespace lockstep {
 namespace {
 
-std::filesystem::path data(const char* name) {
-  return std::filesystem::path(LOCKSTEP_SOURCE_DIR) / "tests/io/data/legacy" / name;
+std::filesystem::path legacy(const std::string& name) {
+  return data("legacy/" + name);
 }
 
 const Json& recorded() {
-  static const Json json = parse_json(read_file(data("gan.json")), "gan.json");
+  static const Json json = parse_json(read_file(legacy("gan.json")), "gan.json");
   return json;
 }
 
-void expect_recorded(const std::vector<HostTensor>& got, const Json& want, size_t first = 0) {
-  ASSERT_EQ(got.size(), want.size() - first);
-  for (size_t i = 0; i < got.size(); ++i) {
-    const HostTensor values = got[i].as(DType::kF64);
-    const Json list =
-        std::vector<double>(values.data<double>().begin(), values.data<double>().end());
-    EXPECT_EQ(list, want[first + i][1]) << want[first + i][0];
-  }
-}
-
 TEST(RecordedLegacyFile, AWholeModelHasKerassWeightsAndOptimizer) {
-  const KerasFile file = read_model_file(data("gan.h5"));
+  const KerasFile file = read_model_file(legacy("gan.h5"));
   EXPECT_TRUE(file.remarks.empty()) << file.remarks.front();
   expect_recorded(weights_of(*file.network), recorded()["weights"]);
   EXPECT_EQ(file.network->name(), "gan");
@@ -45,12 +35,12 @@ TEST(RecordedLegacyFile, AWholeModelHasKerassWeightsAndOptimizer) {
 
 // keras#6607 and others: frozen or not when saved, frozen or not when loaded.
 TEST(RecordedLegacyFile, FrozenOrNotTheWeightsAreTheSame) {
-  const NetworkPtr network = read_model_file(data("gan.h5")).network;
+  const NetworkPtr network = read_model_file(legacy("gan.h5")).network;
   for (const bool is_trainable : {false, true})
     for (const char* name : {"frozen.h5", "unfrozen.h5", "gan.h5", "gan.weights.h5"}) {
       network->get_layer("discriminator")->set_trainable(is_trainable);
       clear_weights(*network);
-      load_weights(data(name), *network);
+      load_weights(legacy(name), *network);
       expect_recorded(weights_of(*network), recorded()["weights"]);
     }
 }
@@ -75,12 +65,12 @@ std::string tail(const std::string& name) {
 }
 
 TEST(RecordedLegacyFile, IsWrittenInKerassOrder) {
-  const NetworkPtr network = read_model_file(data("gan.h5")).network;
+  const NetworkPtr network = read_model_file(legacy("gan.h5")).network;
   for (const bool is_trainable : {false, true}) {
     network->get_layer("discriminator")->set_trainable(is_trainable);
     const std::vector<std::string> ours = names_of(legacy_bytes_of(network)),
-                                   keras = names_of(
-                                       read_file(data(is_trainable ? "unfrozen.h5" : "frozen.h5")));
+                                   keras = names_of(read_file(
+                                       legacy(is_trainable ? "unfrozen.h5" : "frozen.h5")));
     ASSERT_EQ(ours.size(), keras.size());
     for (size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(tail(ours[i]), tail(keras[i]));
   }
@@ -96,8 +86,8 @@ NetworkPtr one_dense() {
 void expect_refused(const char* name, ErrorCode code, const char* part) {
   const NetworkPtr network = one_dense();
   const std::vector<HostTensor> before = weights_of(*network);
-  expect_error(code, part, [&] { load_weights(data(name), *network); });
-  expect_error(code, name, [&] { load_weights(data(name), *network); });
+  expect_error(code, part, [&] { load_weights(legacy(name), *network); });
+  expect_error(code, name, [&] { load_weights(legacy(name), *network); });
   EXPECT_TRUE(same_bits(weights_of(*network), before));
 }
 
@@ -118,7 +108,7 @@ TEST(HostileLegacyFile, NoOtherFileIsOpened) {
 
 TEST(HostileLegacyFile, CyclesEndWhereTheNamesDo) {
   const NetworkPtr network = one_dense();
-  load_weights(data("hostile_cycle.h5"), *network);
+  load_weights(legacy("hostile_cycle.h5"), *network);
   EXPECT_EQ(network->all_variables()[0]->value.data<float>()[0], -1.0f);
 }
 

@@ -102,7 +102,7 @@ TEST(SharedWeights, SetAndLoadedWeightsAreSeenByAllAndTrainedOn) {
   EXPECT_TRUE(g.gan.predict_on_batch(z, kAsk)[0].tensor.same_bits(
       other.gan.predict_on_batch(z, kAsk)[0].tensor));
   expect_same_bits(g.gan.get_weights(), other.gan.get_weights());
-  // Trained on from there, although both models' trainers had seen other weights.
+  // Evaluated with these, although both models' trainers had seen other weights.
   Gan third;
   third.gan.set_weights(other.gan.get_weights());
   const auto step = [](Gan& gan) {
