@@ -25,15 +25,12 @@ constexpr int64_t kOut = KernelGradient::kOutBlock;
 HWY_BEFORE_NAMESPACE();
 namespace lockstep {
 namespace HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The loops are right only where a vector holds a group of dy: where `is_supported`.
+// The loops are right only where a vector holds a group of dy.
 using D = hn::CappedTag<float, kOut>;
 using V = hn::Vec<D>;
-
-int64_t VectorLanes() {
-  return static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
-}
 
 /// How far apart in memory images, rows and pixels are, in floats.
 struct Steps {
@@ -125,7 +122,7 @@ void SumGroup(const KernelGradient& k, int64_t images, const float* dy, float* d
 
 /// One group of a batch's images into the middle of `padded`, whose margins stay as they are.
 void PadGroup(const KernelGradient& k, int64_t images, const float* x, float* padded) {
-  const KernelGradientShapes& s = k.s;
+  const ConvolutionGeometry& s = k.s;
   const int64_t row = s.width * s.in_block, padded_row = k.padded_width * s.in_block;
   for (int64_t n = 0; n < images; ++n)
     for (int64_t h = 0; h < s.height; ++h)
@@ -151,7 +148,7 @@ void FillTile(const KernelGradient& k, int64_t images, int64_t groups, const Ste
 
 void Run(const KernelGradient& k, const float* x, const float* dy, float* dkernel, float* dbias,
          float* scratch) {
-  const KernelGradientShapes& s = k.s;
+  const ConvolutionGeometry& s = k.s;
   const int64_t out_channels = s.out_groups * kOut, out_pixels = s.out_height * s.out_width * kOut,
                 x_group = s.height * s.width * s.in_block, x_image = s.in_groups * x_group,
                 padded_row = k.padded_width * s.in_block,
@@ -189,6 +186,7 @@ void Run(const KernelGradient& k, const float* x, const float* dy, float* dkerne
   }
 }
 
+}  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace lockstep
 HWY_AFTER_NAMESPACE();
@@ -196,7 +194,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace lockstep {
 
-HWY_EXPORT(VectorLanes);
 HWY_EXPORT(Run);
 
 namespace {
@@ -216,11 +213,7 @@ int64_t even_part(int64_t whole, int64_t limit) {
 
 }  // namespace
 
-bool KernelGradient::is_supported() {
-  return HWY_DYNAMIC_DISPATCH(VectorLanes)() == kOut;
-}
-
-KernelGradient::KernelGradient(const KernelGradientShapes& shapes) : s(shapes) {
+KernelGradient::KernelGradient(const ConvolutionGeometry& shapes) : s(shapes) {
   is_padded = s.pad_low[0] + s.pad_low[1] + s.pad_high[0] + s.pad_high[1] > 0;
   padded_height = s.height + s.pad_low[0] + s.pad_high[0];
   padded_width = s.width + s.pad_low[1] + s.pad_high[1];

@@ -2,32 +2,20 @@
 // 1.1 to 2 times as long there, and has only plain loops for dilated kernels.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace lockstep {
+#include "lockstep/backend/onednn/convolution_geometry.h"
 
-/// Images x [images, in_groups, height, width, in_block], cotangent
-/// dy [images, out_groups, out_height, out_width, 8] and the convolution between them.
-struct KernelGradientShapes {
-  int64_t images;
-  int64_t in_groups, height, width, in_block;
-  int64_t out_groups, out_height, out_width;
-  int64_t kernel_height, kernel_width;
-  std::array<int64_t, 2> strides, dilation, pad_low, pad_high;
-};
+namespace lockstep {
 
 /// The work laid out once; run by any number of threads.
 class KernelGradient {
  public:
   static constexpr int64_t kOutBlock = 8;  // channels in a group of dy
 
-  /// Whether this machine's vectors are those that the loops are made for.
-  static bool is_supported();
-
-  explicit KernelGradient(const KernelGradientShapes& shapes);
+  explicit KernelGradient(const ConvolutionGeometry& shapes);
 
   size_t scratch_bytes() const;
 
@@ -41,7 +29,7 @@ class KernelGradient {
   };
 
   // What the loops read, in units of elements.
-  KernelGradientShapes s;
+  ConvolutionGeometry s;
   bool is_padded;
   int64_t padded_height, padded_width;
   // Of each element (kh, kw, c) of one group's kernel: where its first pixel lies in a padded

@@ -1,15 +1,14 @@
 // Convolutions as oneDNN primitives over blocked images where channels allow it, else over NHWC.
 // The kernel is reordered to the layout the primitive likes and its gradient back, each time: 2 *
-// rows * pixels times less work than the convolution itself. Kernel gradients by own loops where
-// those are faster: the choice depends on shapes and the instruction set alone.
+// rows * pixels times less work than the convolution itself. By loops of our own where there are
+// any.
 #include <omp.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "lockstep/backend/onednn/compat.h"
-#include "lockstep/backend/onednn/kernel_gradient.h"
-#include "lockstep/backend/onednn/lowering.h"
+#include "lockstep/backend/onednn/convolution.h"
 #include "lockstep/ir/flops.h"
 
 namespace lockstep {
@@ -39,26 +38,6 @@ memory::desc images(const Shape& s, int64_t block) {
                   : block == 1 ? Tag::nchw
                                : Tag::nhwc;
   return {{s[0], s[3], s[1], s[2]}, memory::data_type::f32, tag};
-}
-
-/// What a convolution contracts: shapes of images in, kernel and images out.
-struct ConvShapes {
-  Shape x, kernel, y;
-  ConvAttrs attrs;
-};
-
-ConvShapes shapes_of(const Lowering& l, const Node& node) {
-  const Shape &a = l.type(node.operands[0]).shape, &b = l.type(node.operands[1]).shape,
-              &c = l.type(node.results[0]).shape;
-  const auto& attrs = node.as<ConvAttrs>();
-  switch (node.opcode) {
-    case Opcode::kConv2d:
-      return {a, b, c, attrs};
-    case Opcode::kConv2dInputGradient:
-      return {c, b, a, attrs};
-    default:
-      return {a, c, b, attrs};
-  }
 }
 
 ConvTensors describe(const ConvShapes& shapes, const ConvBlocks& blocks) {
@@ -197,34 +176,6 @@ class ConvStep : public Step {
   std::string what_;
 };
 
-class KernelGradientStep : public Step {
- public:
-  KernelGradientStep(std::string what, double flops, KernelGradient gradient, int x, int dy,
-                     int dkernel, std::optional<int> dbias)
-      : what_(std::move(what)),
-        flops_(flops),
-        gradient_(std::move(gradient)),
-        x_(x),
-        dy_(dy),
-        dkernel_(dkernel),
-        dbias_(dbias) {}
-  size_t scratch_bytes() const override { return gradient_.scratch_bytes(); }
-  void run(const Frame& frame) const override {
-    gradient_.run(frame.at<float>(x_), frame.at<float>(dy_), frame.at<float>(dkernel_),
-                  dbias_ ? frame.at<float>(*dbias_) : nullptr,
-                  reinterpret_cast<float*>(frame.scratch));
-  }
-  std::string describe() const override { return what_ + " own"; }
-  double flops() const override { return flops_; }
-
- private:
-  std::string what_;
-  double flops_;
-  KernelGradient gradient_;
-  int x_, dy_, dkernel_;
-  std::optional<int> dbias_;
-};
-
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvTensors& t, bool has_bias,
                                                        const dnnl::primitive_attr& attr) {
   using P = dnnl::convolution_forward;
@@ -323,16 +274,12 @@ void lower_forward(Lowering& l, const Node& node) {
   const ConvBlocks blocks = choose_convolution_blocks(l, node);
   const ConvTensors t = describe(shapes, blocks);
   dnnl::primitive_attr attr = user_scratchpad();
-  dnnl::post_ops ops;
-  const Node* bias = nullptr;
-  int result = node.results[0];
-  for (int id : l.unit().nodes) {
-    const Node& member = l.graph().node(id);
-    if (member.opcode == Opcode::kAdd) bias = bias_source(l, member, result);
-    if (is_fusable_activation(member.opcode)) append_activation(ops, member);
-    result = member.results[0];
+  const auto [bias, activation, result] = epilogue_of(l, node);
+  if (activation != nullptr) {
+    dnnl::post_ops ops;
+    append_activation(ops, *activation);
+    attr.set_post_ops(ops);
   }
-  if (ops.len() > 0) attr.set_post_ops(ops);
   const auto desc = forward_desc(t, bias != nullptr, attr);
   std::vector<ConvStep::Binding> bindings{
       {DNNL_ARG_SRC, l.read_as(node.operands[0], image_layout(shapes.x, blocks.x)), t.x}};
@@ -360,32 +307,6 @@ void lower_input_gradient(Lowering& l, const Node& node) {
       DNNL_ARG_WEIGHTS, kernel, t.kernel_plain, desc.weights_desc(), ConvStep::Reorder::kBefore));
 }
 
-/// Own loops take cotangents in groups of channels, two at a time, and any images.
-bool has_own_kernel_gradient(const ConvShapes& shapes) {
-  const int64_t filters = shapes.y[3], block = KernelGradient::kOutBlock;
-  return shapes.attrs.groups == 1 && filters % block == 0 && filters > block &&
-         native_block() == block && KernelGradient::is_supported();
-}
-
-KernelGradientShapes gradient_shapes(const ConvShapes& shapes, const ConvBlocks& blocks) {
-  const auto& [x, kernel, y, a] = shapes;
-  const int64_t in_block = blocks.x == 0 ? x[3] : blocks.x;
-  return {.images = x[0],
-          .in_groups = x[3] / in_block,
-          .height = x[1],
-          .width = x[2],
-          .in_block = in_block,
-          .out_groups = y[3] / blocks.y,
-          .out_height = y[1],
-          .out_width = y[2],
-          .kernel_height = kernel[0],
-          .kernel_width = kernel[1],
-          .strides = {a.strides[0], a.strides[1]},
-          .dilation = {a.dilation[0], a.dilation[1]},
-          .pad_low = {a.pad_low[0], a.pad_low[1]},
-          .pad_high = {a.pad_high[0], a.pad_high[1]}};
-}
-
 void lower_kernel_gradient(Lowering& l, const Node& node) {
   const ConvShapes shapes = shapes_of(l, node);
   const ConvBlocks blocks = choose_convolution_blocks(l, node);
@@ -399,11 +320,6 @@ void lower_kernel_gradient(Lowering& l, const Node& node) {
   std::optional<int> dbias;
   if (bias != nullptr) dbias = l.write(bias->results[0]);
   const int dkernel = l.write(node.results[0]);
-  if (has_own_kernel_gradient(shapes)) {
-    l.add(std::make_unique<KernelGradientStep>(
-        what, flops, KernelGradient(gradient_shapes(shapes, blocks)), x, dy, dkernel, dbias));
-    return;
-  }
   const ConvTensors t = describe(shapes, blocks);
   const auto desc = kernel_gradient_desc(t, bias != nullptr);
   std::vector<ConvStep::Binding> bindings{{DNNL_ARG_SRC, x, t.x}, {DNNL_ARG_DIFF_DST, dy, t.y}};
@@ -415,6 +331,31 @@ void lower_kernel_gradient(Lowering& l, const Node& node) {
 
 }  // namespace
 
+ConvShapes shapes_of(const Lowering& l, const Node& node) {
+  const Shape &a = l.type(node.operands[0]).shape, &b = l.type(node.operands[1]).shape,
+              &c = l.type(node.results[0]).shape;
+  const auto& attrs = node.as<ConvAttrs>();
+  switch (node.opcode) {
+    case Opcode::kConv2d:
+      return {a, b, c, attrs};
+    case Opcode::kConv2dInputGradient:
+      return {c, b, a, attrs};
+    default:
+      return {a, c, b, attrs};
+  }
+}
+
+ConvEpilogue epilogue_of(const Lowering& l, const Node& conv) {
+  ConvEpilogue epilogue{nullptr, nullptr, conv.results[0]};
+  for (int id : l.unit().nodes) {
+    const Node& member = l.graph().node(id);
+    if (member.opcode == Opcode::kAdd) epilogue.bias = bias_source(l, member, epilogue.result);
+    if (is_fusable_activation(member.opcode)) epilogue.activation = &member;
+    epilogue.result = member.results[0];
+  }
+  return epilogue;
+}
+
 ConvBlocks choose_convolution_blocks(const Lowering& l, const Node& node) {
   const ConvShapes shapes = shapes_of(l, node);
   if (l.type(node.operands[0]).dtype != DType::kF32) return {};
@@ -424,8 +365,7 @@ ConvBlocks choose_convolution_blocks(const Lowering& l, const Node& node) {
     return channels % block == 0 && (in_group % block == 0 || in_group == 1);
   };
   const int64_t x = fits(shapes.x[3]) ? block : 0, y = fits(shapes.y[3]) ? block : 0;
-  if (node.opcode == Opcode::kConv2dKernelGradient && has_own_kernel_gradient(shapes))
-    return {x, y};
+  if (has_loops(node.opcode, shapes)) return {x, y};
   std::vector<ConvBlocks> candidates{{x, y}};
   // Few channels, as in a network's first images: channel planes are what the kernels take.
   if (x == 0 && node.opcode != Opcode::kConv2dInputGradient) candidates.push_back({1, y});
@@ -474,6 +414,10 @@ void lower_convolution(Lowering& l, const Node& node) {
   if (type.dtype != DType::kF32)
     unsupported("cpu", "{} of {} (layer \"{}\")", op_def(node.opcode).mnemonic, type.str(),
                 node.context);
+  if (has_loops(node.opcode, shapes_of(l, node))) {
+    lower_by_loops(l, node);
+    return;
+  }
   try {
     switch (node.opcode) {
       case Opcode::kConv2d:

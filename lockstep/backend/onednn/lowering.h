@@ -3,11 +3,13 @@
 // then memory is planned.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
 
 #include "lockstep/backend/onednn/layout.h"
+#include "lockstep/backend/onednn/pointwise_kernels.h"
 #include "lockstep/backend/onednn/step.h"
 #include "lockstep/ir/graph.h"
 
@@ -158,5 +160,11 @@ ConvBlocks choose_convolution_blocks(const Lowering& lowering, const Node& node)
 bool is_skinny_input_gradient(const Lowering& lowering, const Node& node);
 /// Can the pointwise engine run this node?
 bool is_pointwise(const Graph& graph, const Node& node);
+/// The kernel that computes an elementwise node, and its parameters.
+struct PointCall {
+  PointFn function;
+  std::array<float, 4> params;
+};
+PointCall point_call(const Graph& graph, const Node& node);
 
 }  // namespace lockstep

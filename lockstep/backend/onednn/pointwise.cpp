@@ -56,11 +56,12 @@ std::optional<PointOp> float_op(Opcode opcode) {
     SAME(Negate)
     SAME(Sign)
     SAME(Floor)
-    SAME(RoundNearestEven) SAME(Exponential) SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne)
-        SAME(Logistic) SAME(Tanh) SAME(Erf) SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine)
-            SAME(IsFinite) SAME(Add) SAME(Subtract) SAME(Multiply) SAME(Divide) SAME(Maximum)
-                SAME(Minimum) SAME(Power) SAME(Remainder) SAME(Relu) SAME(ReluGradient) SAME(Elu)
-                    SAME(EluGradient) SAME(DropoutGradient)
+    SAME(RoundNearestEven)
+    SAME(Exponential) SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh)
+        SAME(Erf) SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add)
+            SAME(Subtract) SAME(Multiply) SAME(Divide) SAME(Maximum) SAME(Minimum) SAME(Power)
+                SAME(Remainder) SAME(Relu) SAME(ReluGradient) SAME(Elu) SAME(EluGradient)
+                    SAME(DropoutGradient)
 #undef SAME
                         default : return std::nullopt;
   }
@@ -188,7 +189,10 @@ class PointwiseWriter {
   }
 
   void emit(PointOp op, std::array<int, 3> in, int out, std::array<float, 4> params = {}) {
-    program_.instructions.push_back({point_function(op), params, in, out});
+    emit(PointCall{point_function(op), params}, in, out);
+  }
+  void emit(const PointCall& call, std::array<int, 3> in, int out) {
+    program_.instructions.push_back({call.function, call.params, in, out});
   }
 
   /// Ref of an operand from outside: streams are read in place, broadcasts prepared.
@@ -280,7 +284,7 @@ class PointwiseWriter {
 
   void emit_op(const Node& node, const std::array<int, 3>& in, int out) {
     if (!is_fused(node)) {
-      emit(*point_op(g_, node), in, out, params_of(node));
+      emit(point_call(g_, node), in, out);
       return;
     }
     const std::array<float, 4> dropout = params_of(*l_.recovering_dropout(node)),
@@ -338,6 +342,10 @@ void fill_tile(const PointBroadcast& b, const std::byte* source, int64_t size, f
 
 bool is_pointwise(const Graph& graph, const Node& node) {
   return point_op(graph, node).has_value();
+}
+
+PointCall point_call(const Graph& graph, const Node& node) {
+  return {point_function(*point_op(graph, node)), params_of(node)};
 }
 
 void lower_pointwise(Lowering& lowering) {

@@ -361,6 +361,9 @@ void Row(const DropoutRow& row) {
 const char* Target() {
   return hwy::TargetName(HWY_TARGET);
 }
+int64_t Floats() {
+  return static_cast<int64_t>(hn::Lanes(DF()));
+}
 
 PointFn Table(PointOp op) {
   static constexpr PointFn kTable[] = {
@@ -380,10 +383,14 @@ namespace lockstep {
 
 HWY_EXPORT(Table);
 HWY_EXPORT(Target);
+HWY_EXPORT(Floats);
 HWY_EXPORT(Row);
 
 PointFn point_function(PointOp op) {
   return HWY_DYNAMIC_DISPATCH(Table)(op);
+}
+int64_t vector_floats() {
+  return HWY_DYNAMIC_DISPATCH(Floats)();
 }
 const char* vector_target_name() {
   return HWY_DYNAMIC_DISPATCH(Target)();

@@ -42,6 +42,8 @@ PointFn point_function(PointOp op);
 
 /// Name of the instruction set the kernels were chosen for: "AVX2", "AVX3".
 const char* vector_target_name();
+/// Floats that a vector of it holds.
+int64_t vector_floats();
 
 /// Dropout of one row of n elements by the numerical contract: y may equal x; mask has ceil(n/16)
 /// words. Without x the mask alone is drawn.

@@ -1,0 +1,412 @@
+#include "lockstep/backend/onednn/direct_convolution.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lockstep/backend/onednn/direct_convolution.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// After highway.h: what follows is compiled once an instruction set.
+
+#ifndef LOCKSTEP_DIRECT_CONVOLUTION_CONSTANTS
+#define LOCKSTEP_DIRECT_CONVOLUTION_CONSTANTS
+namespace lockstep {
+namespace {
+
+constexpr int64_t kBlock = DirectConvolution::kBlock;
+constexpr int64_t kMaxGroups = 4;  // of the target, computed together
+
+/// Pixels whose sums are in registers together with those of N groups: at most 12 vectors, with
+/// the operands 16, and few enough loads for each multiplication.
+constexpr int64_t pixels_of(int64_t groups) {
+  return groups == 4 ? 3 : groups == 1 ? 8 : 4;
+}
+
+}  // namespace
+}  // namespace lockstep
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace lockstep {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The loops are right only where a vector holds a group.
+using D = hn::CappedTag<float, kBlock>;
+using V = hn::Vec<D>;
+
+/// Makes a loaded vector stay in its register. Compilers otherwise load it again for each of its
+/// uses, and these loops have no loads to spare.
+HWY_INLINE void Keep(V& v) {
+#if HWY_ARCH_X86
+  asm("" : "+x"(v.raw));
+#else
+  (void)v;
+#endif
+}
+
+using Region = DirectConvolution::Region;
+
+/// Where the sums of N groups begin.
+struct Sums {
+  const float* start;  // [N * 8] biases; null: with what the target holds
+  int64_t group;       // distance of groups in the target
+};
+
+/// Images of a band, and how far apart they, places of a row and places of a column lie.
+struct Walk {
+  int64_t images, block_groups;
+  int64_t source_image, source_row, source_column;
+  int64_t target_image, target_row, target_column;
+};
+
+/// target[R pixels][N groups] = start + sum over taps and 8 channels of source * panel.
+template <int64_t R, int64_t N>
+HWY_NOINLINE void AddProducts(const float* const* source, const Region::Tap* taps, int64_t count,
+                              const float* HWY_RESTRICT panel, const Sums& sums,
+                              float* const* target) {
+  const D d;
+  V total[R][N];
+  const float* from[R];
+  for (int64_t r = 0; r < R; ++r) {
+    from[r] = source[r];
+    for (int64_t n = 0; n < N; ++n)
+      total[r][n] = hn::LoadU(
+          d, sums.start != nullptr ? sums.start + n * kBlock : target[r] + n * sums.group);
+  }
+  for (const Region::Tap* tap = taps; tap != taps + count; ++tap) {
+    const int64_t offset = tap->source;
+    const float* matrix = panel + tap->panel * kBlock * N * kBlock;
+    for (int64_t c = 0; c < kBlock; ++c, matrix += N * kBlock) {
+      // The fewer operands wait in registers while the others pass through one.
+      if constexpr (R < N) {
+        V value[R];
+        for (int64_t r = 0; r < R; ++r) {
+          value[r] = hn::Set(d, from[r][offset + c]);
+          Keep(value[r]);
+        }
+        for (int64_t n = 0; n < N; ++n) {
+          V row = hn::LoadU(d, matrix + n * kBlock);
+          Keep(row);
+          for (int64_t r = 0; r < R; ++r) total[r][n] = hn::MulAdd(value[r], row, total[r][n]);
+        }
+      } else {
+        V row[N];
+        for (int64_t n = 0; n < N; ++n) {
+          row[n] = hn::LoadU(d, matrix + n * kBlock);
+          Keep(row[n]);
+        }
+        for (int64_t r = 0; r < R; ++r) {
+          V value = hn::Set(d, from[r][offset + c]);
+          Keep(value);
+          for (int64_t n = 0; n < N; ++n) total[r][n] = hn::MulAdd(value, row[n], total[r][n]);
+        }
+      }
+    }
+  }
+  for (int64_t r = 0; r < R; ++r)
+    for (int64_t n = 0; n < N; ++n) hn::StoreU(total[r][n], d, target[r] + n * sums.group);
+}
+
+/// The same for all pixels of `region` in rows [begin, end) of a band's images. `source` and
+/// `target` point at the pixels of place 0, 0.
+template <int64_t N>
+void AddAllProducts(const Walk& walk, const Region& region, int64_t begin, int64_t end,
+                    const float* source, int64_t groups, const float* panel, const Sums& sums,
+                    float* target) {
+  constexpr int64_t kPixels = pixels_of(N);
+  const auto taps = static_cast<int64_t>(region.taps.size()) / walk.block_groups * groups;
+  const float* from[kPixels];
+  float* to[kPixels];
+  int64_t filled = 0;
+  for (int64_t image = 0; image < walk.images; ++image)
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t column = region.column; column < region.column_end; ++column) {
+        from[filled] = source + image * walk.source_image + row * walk.source_row +
+                       column * walk.source_column;
+        to[filled] = target + image * walk.target_image + row * walk.target_row +
+                     column * walk.target_column;
+        if (++filled < kPixels) continue;
+        AddProducts<kPixels, N>(from, region.taps.data(), taps, panel, sums, to);
+        filled = 0;
+      }
+  for (int64_t p = 0; p < filled; ++p)
+    AddProducts<1, N>(from + p, region.taps.data(), taps, panel, sums, to + p);
+}
+
+/// to[c][n] = from[n][c], eight by eight; rows `from_step` and `to_step` apart.
+HWY_INLINE void Transpose(const float* HWY_RESTRICT from, int64_t from_step, float* HWY_RESTRICT to,
+                          int64_t to_step) {
+  const D d;
+  const hn::Repartition<double, D> pairs;
+  V quarters[2][4];  // of rows 0-3 and 4-7, columns c and c + 4 of each
+  for (int64_t half = 0; half < 2; ++half) {
+    V row[4];
+    for (int64_t n = 0; n < 4; ++n) row[n] = hn::LoadU(d, from + (half * 4 + n) * from_step);
+    for (int64_t upper = 0; upper < 2; ++upper) {
+      const V first =
+          upper ? hn::InterleaveUpper(d, row[0], row[1]) : hn::InterleaveLower(d, row[0], row[1]);
+      const V second =
+          upper ? hn::InterleaveUpper(d, row[2], row[3]) : hn::InterleaveLower(d, row[2], row[3]);
+      const auto a = hn::BitCast(pairs, first), b = hn::BitCast(pairs, second);
+      quarters[half][upper * 2] = hn::BitCast(d, hn::InterleaveLower(pairs, a, b));
+      quarters[half][upper * 2 + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, a, b));
+    }
+  }
+  for (int64_t c = 0; c < 4; ++c) {
+    hn::StoreU(hn::ConcatLowerLower(d, quarters[1][c], quarters[0][c]), d, to + c * to_step);
+    hn::StoreU(hn::ConcatUpperUpper(d, quarters[1][c], quarters[0][c]), d, to + (c + 4) * to_step);
+  }
+}
+
+/// The part of the kernel for some groups of source and target: [source group][tap][8][groups * 8].
+void PackPanel(const DirectConvolution& k, const DirectConvolution::Phase& phase,
+               const float* kernel, int64_t source_group, int64_t source_groups,
+               int64_t target_group, int64_t target_groups, float* panel) {
+  const int64_t width = target_groups * kBlock, matrix = k.kernel_in * k.kernel_out;
+  for (int64_t g = source_group; g < source_group + source_groups; ++g)
+    for (const int64_t tap : phase.taps) {
+      const float* from = kernel + tap * matrix;
+      if (k.direction == DirectConvolution::Direction::kForward) {
+        from += g * kBlock * k.kernel_out + target_group * kBlock;
+        for (int64_t c = 0; c < kBlock; ++c)
+          std::copy_n(from + c * k.kernel_out, width, panel + c * width);
+      } else {
+        from += target_group * kBlock * k.kernel_out + g * kBlock;
+        for (int64_t n = 0; n < target_groups; ++n)
+          Transpose(from + n * kBlock * k.kernel_out, k.kernel_out, panel + n * kBlock, width);
+      }
+      panel += kBlock * width;
+    }
+}
+
+/// The epilogue's function over rows of some images.
+void Activate(const DirectConvolution& k, const DirectConvolution::Epilogue& epilogue,
+              int64_t images, int64_t rows, float* target) {
+  const int64_t plane = k.target_height * k.target_width * kBlock;
+  for (int64_t i = 0; i < images * k.target_groups; ++i) {
+    float* y = target + i * plane;
+    const void* operand = y;
+    epilogue.activation(epilogue.params, &operand, y,
+                        static_cast<size_t>(rows * k.target_width * kBlock));
+  }
+}
+
+void Run(const DirectConvolution& k, const float* source, const float* kernel,
+         const DirectConvolution::Epilogue& epilogue, float* target, float* scratch) {
+  const auto row_phases = static_cast<int64_t>(k.rows.phases.size()),
+             column_phases = static_cast<int64_t>(k.columns.phases.size());
+  const int64_t places = k.rows.phases.front().count, source_row = k.source_width * kBlock,
+                source_plane = k.source_height * source_row, target_row = k.target_width * kBlock,
+                target_plane = k.target_height * target_row,
+                band_plane = k.band_height * source_row;
+  alignas(32) static constexpr float kZeros[kMaxGroups * kBlock] = {};
+  Walk walk{.images = 0,
+            .block_groups = k.block_groups,
+            .source_image = k.block_groups * band_plane,
+            .source_row = k.rows.step * source_row,
+            .source_column = k.columns.step * kBlock,
+            .target_image = k.target_groups * target_plane,
+            .target_row = row_phases * target_row,
+            .target_column = column_phases * kBlock};
+  float *band = scratch, *panel = band + k.band_images * walk.source_image;
+  for (int64_t image = 0; image < k.images; image += k.band_images)
+    for (int64_t q = 0; q < places; q += k.band_rows) {
+      walk.images = std::min(k.band_images, k.images - image);
+      const int64_t q_end = std::min(q + k.band_rows, places);
+      const int64_t first = std::max(q * k.rows.step + k.rows.first, int64_t{0});
+      const int64_t last = std::min((q_end - 1) * k.rows.step + k.rows.last + 1, k.source_height);
+      for (int64_t g = 0; g < k.source_groups; g += k.block_groups) {
+        const int64_t groups = std::min(k.block_groups, k.source_groups - g);
+        for (int64_t i = 0; i < walk.images; ++i)
+          for (int64_t j = 0; j < groups && first < last; ++j)
+            std::copy_n(source + ((image + i) * k.source_groups + g + j) * source_plane +
+                            first * source_row,
+                        (last - first) * source_row, band + i * walk.source_image + j * band_plane);
+        for (const DirectConvolution::Phase& phase : k.phases)
+          for (int64_t t = 0; t < k.target_groups;) {
+            const int64_t left = k.target_groups - t;
+            const int64_t n = left == kMaxGroups + 1 ? 3 : std::min(kMaxGroups, left);
+            PackPanel(k, phase, kernel, g, groups, t, n, panel);
+            const float* bias = epilogue.bias == nullptr ? kZeros : epilogue.bias + t * kBlock;
+            const Sums sums{g == 0 ? bias : nullptr, target_plane};
+            float* to = target + image * walk.target_image + t * target_plane +
+                        phase.row * target_row + phase.column * kBlock;
+            for (const Region& region : phase.regions) {
+              const int64_t begin = std::max(q, region.row), end = std::min(q_end, region.row_end);
+              const auto add = n == 4   ? AddAllProducts<4>
+                               : n == 3 ? AddAllProducts<3>
+                               : n == 2 ? AddAllProducts<2>
+                                        : AddAllProducts<1>;
+              add(walk, region, begin, end, band - first * source_row, groups, panel, sums, to);
+            }
+            t += n;
+          }
+      }
+      if (epilogue.activation != nullptr)
+        Activate(k, epilogue, walk.images, q_end - q,
+                 target + image * walk.target_image + q * target_row);
+    }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace lockstep
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace lockstep {
+
+HWY_EXPORT(Run);
+
+namespace {
+
+using Axis = DirectConvolution::Axis;
+using AxisPhase = DirectConvolution::AxisPhase;
+using Direction = DirectConvolution::Direction;
+
+// In floats: the panel of a block's kernel stays in a first-level cache of 32 KB, a band's
+// sources and the sums of four groups in a second-level one of 512 KB.
+constexpr int64_t kPanelRows = 144;
+constexpr int64_t kSecondCache = 320 * 1024 / sizeof(float);
+// Of a band and phase, at most: more do not make the packing of panels any cheaper.
+constexpr int64_t kPixels = 4096;
+
+/// The size of equal parts of `whole` that are at most `limit`, or 1.
+int64_t even_part(int64_t whole, int64_t limit) {
+  const int64_t parts = (whole + std::max(limit, int64_t{1}) - 1) / std::max(limit, int64_t{1});
+  return (whole + parts - 1) / parts;
+}
+
+/// Runs of places that read the same taps: those whose source places exist.
+std::vector<AxisPhase::Segment> make_segments(const AxisPhase& phase, int64_t step,
+                                              int64_t source_size) {
+  std::vector<AxisPhase::Segment> segments;
+  for (int64_t q = 0; q < phase.count; ++q) {
+    // Offsets rise or fall from tap to tap: those that exist are neighbours.
+    int64_t first = 0, last = 0;
+    for (size_t t = 0; t < phase.taps.size(); ++t) {
+      const int64_t at = q * step + phase.taps[t].offset;
+      if (at < 0 || at >= source_size) continue;
+      if (first == last) first = static_cast<int64_t>(t);
+      last = static_cast<int64_t>(t) + 1;
+    }
+    if (segments.empty() || segments.back().first != first || segments.back().last != last)
+      segments.push_back({q, q, first, last});
+    segments.back().end = q + 1;
+  }
+  return segments;
+}
+
+Axis make_axis(const ConvolutionGeometry& g, size_t i, Direction direction) {
+  const bool is_forward = direction == Direction::kForward, is_row = i == 0;
+  const int64_t x = is_row ? g.height : g.width, y = is_row ? g.out_height : g.out_width,
+                taps = is_row ? g.kernel_height : g.kernel_width;
+  const int64_t stride = g.strides[i], dilation = g.dilation[i], pad = g.pad_low[i];
+  const int64_t phases = is_forward ? 1 : stride, target = is_forward ? y : x;
+  Axis axis{.step = is_forward ? stride : 1, .phases = {}, .first = x + y, .last = -x - y};
+  for (int64_t p = 0; p < phases; ++p) {
+    AxisPhase phase{.count = std::max((target - p + phases - 1) / phases, int64_t{0}),
+                    .taps = {},
+                    .segments = {}};
+    for (int64_t t = 0; t < taps; ++t) {
+      const int64_t at = is_forward ? t * dilation - pad : p + pad - t * dilation;
+      if (at % phases != 0) continue;
+      phase.taps.push_back({t, at / phases});
+      axis.first = std::min(axis.first, at / phases);
+      axis.last = std::max(axis.last, at / phases);
+    }
+    phase.segments = make_segments(phase, axis.step, is_forward ? x : y);
+    axis.phases.push_back(std::move(phase));
+  }
+  return axis;
+}
+
+}  // namespace
+
+DirectConvolution::DirectConvolution(const ConvolutionGeometry& g, Direction direction)
+    : direction(direction), images(g.images) {
+  const bool is_forward = direction == Direction::kForward;
+  source_groups = is_forward ? g.in_groups : g.out_groups;
+  source_height = is_forward ? g.height : g.out_height;
+  source_width = is_forward ? g.width : g.out_width;
+  target_groups = is_forward ? g.out_groups : g.in_groups;
+  target_height = is_forward ? g.out_height : g.height;
+  target_width = is_forward ? g.out_width : g.width;
+  kernel_in = g.in_groups * kBlock;
+  kernel_out = g.out_groups * kBlock;
+  rows = make_axis(g, 0, direction);
+  columns = make_axis(g, 1, direction);
+  choose_sizes();
+  for (size_t row = 0; row < rows.phases.size(); ++row)
+    for (size_t column = 0; column < columns.phases.size(); ++column)
+      phases.push_back(make_phase(row, column, g.kernel_width));
+}
+
+/// How much is computed at once.
+void DirectConvolution::choose_sizes() {
+  size_t taps = 1;
+  for (const AxisPhase& row : rows.phases)
+    for (const AxisPhase& column : columns.phases)
+      taps = std::max(taps, row.taps.size() * column.taps.size());
+  block_groups = even_part(source_groups, kPanelRows / (kBlock * static_cast<int64_t>(taps)));
+  const int64_t row_places = rows.phases.front().count, places = columns.phases.front().count;
+  const auto height_of = [&](int64_t band) {
+    return std::min((band - 1) * rows.step + std::max(rows.last - rows.first, int64_t{0}) + 1,
+                    source_height);
+  };
+  // Of a band of one image.
+  const auto size_of = [&](int64_t band) {
+    return block_groups * height_of(band) * source_width * kBlock +
+           band * places * kMaxGroups * kBlock;
+  };
+  band_rows = row_places;
+  while (band_rows > 1 && (size_of(band_rows) > kSecondCache || band_rows * places > kPixels))
+    band_rows = (band_rows + 1) / 2;
+  const int64_t fitting =
+      std::min(kSecondCache / size_of(band_rows), kPixels / (band_rows * places));
+  band_images = band_rows < row_places ? 1 : even_part(images, fitting);
+  band_height = height_of(band_rows);
+}
+
+DirectConvolution::Phase DirectConvolution::make_phase(size_t row, size_t column,
+                                                       int64_t kernel_width) const {
+  const AxisPhase &r = rows.phases[row], &c = columns.phases[column];
+  Phase phase{static_cast<int64_t>(row), static_cast<int64_t>(column), {}, {}};
+  for (const AxisPhase::Tap& a : r.taps)
+    for (const AxisPhase::Tap& b : c.taps) phase.taps.push_back(a.index * kernel_width + b.index);
+  const auto width = static_cast<int64_t>(c.taps.size()),
+             matrices = static_cast<int64_t>(phase.taps.size());
+  for (const AxisPhase::Segment& s : r.segments)
+    for (const AxisPhase::Segment& t : c.segments) {
+      Region region{s.begin, s.end, t.begin, t.end, {}};
+      for (int64_t group = 0; group < block_groups; ++group)
+        for (int64_t a = s.first; a < s.last; ++a)
+          for (int64_t b = t.first; b < t.last; ++b) {
+            const int64_t at =
+                (group * band_height + r.taps[static_cast<size_t>(a)].offset) * source_width +
+                c.taps[static_cast<size_t>(b)].offset;
+            region.taps.push_back({at * kBlock, group * matrices + a * width + b});
+          }
+      phase.regions.push_back(std::move(region));
+    }
+  return phase;
+}
+
+size_t DirectConvolution::scratch_bytes() const {
+  size_t matrices = 0;
+  for (const Phase& phase : phases) matrices = std::max(matrices, phase.taps.size());
+  const int64_t panel =
+      static_cast<int64_t>(matrices) * block_groups * kBlock * kMaxGroups * kBlock;
+  const int64_t band = band_images * block_groups * band_height * source_width * kBlock;
+  return static_cast<size_t>(band + panel) * sizeof(float);
+}
+
+void DirectConvolution::run(const float* source, const float* kernel, const Epilogue& epilogue,
+                            float* target, float* scratch) const {
+  HWY_DYNAMIC_DISPATCH(Run)(*this, source, kernel, epilogue, target, scratch);
+}
+
+}  // namespace lockstep
+#endif  // HWY_ONCE

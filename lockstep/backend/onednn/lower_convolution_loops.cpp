@@ -1,0 +1,156 @@
+// Convolutions by loops of our own, where those are faster than oneDNN's: the choice depends on
+// shapes and the instruction set alone.
+#include "lockstep/backend/onednn/convolution.h"
+#include "lockstep/backend/onednn/direct_convolution.h"
+#include "lockstep/backend/onednn/kernel_gradient.h"
+#include "lockstep/ir/flops.h"
+
+namespace lockstep {
+namespace {
+
+class DirectConvolutionStep : public Step {
+ public:
+  /// Slots and, where there is one, the function of the sums.
+  struct Operands {
+    int source, kernel, target;
+    std::optional<int> bias;
+    std::optional<PointCall> activation;
+  };
+  DirectConvolutionStep(std::string what, double flops, DirectConvolution convolution,
+                        Operands operands)
+      : what_(std::move(what)),
+        flops_(flops),
+        convolution_(std::move(convolution)),
+        operands_(operands) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  void run(const Frame& frame) const override {
+    DirectConvolution::Epilogue epilogue;
+    if (operands_.bias) epilogue.bias = frame.at<float>(*operands_.bias);
+    if (operands_.activation) {
+      epilogue.activation = operands_.activation->function;
+      epilogue.params = operands_.activation->params.data();
+    }
+    convolution_.run(frame.at<float>(operands_.source), frame.at<float>(operands_.kernel), epilogue,
+                     frame.at<float>(operands_.target), reinterpret_cast<float*>(frame.scratch));
+  }
+  std::string describe() const override { return what_ + " own"; }
+  double flops() const override { return flops_; }
+
+ private:
+  std::string what_;
+  double flops_;
+  DirectConvolution convolution_;
+  Operands operands_;
+};
+
+class KernelGradientStep : public Step {
+ public:
+  KernelGradientStep(std::string what, double flops, KernelGradient gradient, int x, int dy,
+                     int dkernel, std::optional<int> dbias)
+      : what_(std::move(what)),
+        flops_(flops),
+        gradient_(std::move(gradient)),
+        x_(x),
+        dy_(dy),
+        dkernel_(dkernel),
+        dbias_(dbias) {}
+  size_t scratch_bytes() const override { return gradient_.scratch_bytes(); }
+  void run(const Frame& frame) const override {
+    gradient_.run(frame.at<float>(x_), frame.at<float>(dy_), frame.at<float>(dkernel_),
+                  dbias_ ? frame.at<float>(*dbias_) : nullptr,
+                  reinterpret_cast<float*>(frame.scratch));
+  }
+  std::string describe() const override { return what_ + " own"; }
+  double flops() const override { return flops_; }
+
+ private:
+  std::string what_;
+  double flops_;
+  KernelGradient gradient_;
+  int x_, dy_, dkernel_;
+  std::optional<int> dbias_;
+};
+
+ConvolutionGeometry geometry_of(const ConvShapes& shapes, const ConvBlocks& blocks) {
+  const auto& [x, kernel, y, a] = shapes;
+  const int64_t in_block = blocks.x == 0 ? x[3] : blocks.x;
+  return {.images = x[0],
+          .in_groups = x[3] / in_block,
+          .height = x[1],
+          .width = x[2],
+          .in_block = in_block,
+          .out_groups = y[3] / blocks.y,
+          .out_height = y[1],
+          .out_width = y[2],
+          .kernel_height = kernel[0],
+          .kernel_width = kernel[1],
+          .strides = {a.strides[0], a.strides[1]},
+          .dilation = {a.dilation[0], a.dilation[1]},
+          .pad_low = {a.pad_low[0], a.pad_low[1]},
+          .pad_high = {a.pad_high[0], a.pad_high[1]}};
+}
+
+std::string name_of(const Lowering& l, const Node& node, int result) {
+  return fmt::format("{} {}", op_def(node.opcode).mnemonic, l.type(result).str());
+}
+
+void lower_kernel_gradient(Lowering& l, const Node& node, const ConvShapes& shapes,
+                           const ConvBlocks& blocks) {
+  const int x = l.read_as(node.operands[0], image_layout(shapes.x, blocks.x)),
+            dy = l.read_as(node.operands[1], image_layout(shapes.y, blocks.y));
+  std::optional<int> dbias;
+  for (int id : l.unit().nodes)
+    if (const Node& sum = l.graph().node(id); sum.opcode == Opcode::kReduceSum)
+      dbias = l.write(sum.results[0]);
+  const int dkernel = l.write(node.results[0]);
+  l.add(std::make_unique<KernelGradientStep>(
+      name_of(l, node, node.results[0]), contraction_flops(l.graph(), node),
+      KernelGradient(geometry_of(shapes, blocks)), x, dy, dkernel, dbias));
+}
+
+void lower_direct(Lowering& l, const Node& node, const ConvShapes& shapes,
+                  const ConvBlocks& blocks) {
+  const bool is_forward = node.opcode == Opcode::kConv2d;
+  const Layout source =
+      is_forward ? image_layout(shapes.x, blocks.x) : image_layout(shapes.y, blocks.y);
+  DirectConvolutionStep::Operands operands{};
+  operands.source = l.read_as(node.operands[0], source);
+  operands.kernel = l.read(node.operands[1]);
+  int result = node.results[0];
+  if (is_forward) {
+    const ConvEpilogue epilogue = epilogue_of(l, node);
+    if (epilogue.bias != nullptr) operands.bias = l.read(epilogue.bias->operands[0]);
+    if (epilogue.activation != nullptr)
+      operands.activation = point_call(l.graph(), *epilogue.activation);
+    result = epilogue.result;
+  }
+  operands.target = l.write(result);
+  l.add(std::make_unique<DirectConvolutionStep>(
+      name_of(l, node, result), contraction_flops(l.graph(), node),
+      DirectConvolution(geometry_of(shapes, blocks),
+                        is_forward ? DirectConvolution::Direction::kForward
+                                   : DirectConvolution::Direction::kInputGradient),
+      operands));
+}
+
+}  // namespace
+
+bool has_loops(Opcode opcode, const ConvShapes& shapes) {
+  const int64_t in = shapes.x[3], out = shapes.y[3];
+  if (shapes.attrs.groups != 1 || native_block() != DirectConvolution::kBlock ||
+      vector_floats() != DirectConvolution::kBlock || out % DirectConvolution::kBlock != 0)
+    return false;
+  if (opcode == Opcode::kConv2dKernelGradient) return out > KernelGradient::kOutBlock;
+  return in % DirectConvolution::kBlock == 0;
+}
+
+void lower_by_loops(Lowering& l, const Node& node) {
+  const ConvShapes shapes = shapes_of(l, node);
+  const ConvBlocks blocks = choose_convolution_blocks(l, node);
+  if (node.opcode == Opcode::kConv2dKernelGradient)
+    lower_kernel_gradient(l, node, shapes, blocks);
+  else
+    lower_direct(l, node, shapes, blocks);
+}
+
+}  // namespace lockstep
