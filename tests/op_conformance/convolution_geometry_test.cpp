@@ -8,6 +8,7 @@
 #include "lockstep/autodiff/vjp.h"
 #include "lockstep/backend/onednn/onednn_backend.h"
 #include "lockstep/backend/reference/reference_backend.h"
+#include "tests/op_conformance/run_graph.h"
 
 namespace lockstep {
 namespace {
@@ -94,22 +95,7 @@ void expect_meaning(const Geometry& g, Draws& draws) {
   for (const Value& gradient : gradients(b, {{y, cotangent}}, leaves)) graph.add_result(gradient);
 
   const auto executable = make_onednn_backend()->compile(graph, {"test"});
-  const auto context = executable->create_context(0);
-  std::vector<const void*> from;
-  for (const HostTensor& input : inputs) from.push_back(input.bytes());
-  std::vector<HostTensor> got;
-  for (const TensorType& type : executable->output_types()) got.emplace_back(type);
-  std::vector<void*> to;
-  for (HostTensor& result : got) to.push_back(result.bytes());
-  executable->run(*context, from, to);
-  const std::vector<HostTensor> want = evaluate(graph, inputs);
-  for (size_t i = 0; i < got.size(); ++i) {
-    double largest = 0;
-    for (float value : want[i].data<float>()) largest = std::max(largest, std::abs(double{value}));
-    for (size_t j = 0; j < static_cast<size_t>(want[i].size()); ++j)
-      ASSERT_NEAR(got[i].data<float>()[j], want[i].data<float>()[j], 1e-5 * largest)
-          << "result " << i << " element " << j;
-  }
+  expect_near(run(*executable, inputs), evaluate(graph, inputs));
 }
 
 TEST(ConvolutionGeometry, Drawn) {

@@ -8,6 +8,7 @@
 #include "lockstep/backend/onednn/onednn_backend.h"
 #include "lockstep/backend/reference/reference_backend.h"
 #include "lockstep/tensor/philox.h"
+#include "tests/op_conformance/run_graph.h"
 
 namespace lockstep {
 namespace {
@@ -53,31 +54,6 @@ struct Network {
       graph.add_result(g);
   }
 };
-
-std::vector<HostTensor> run(const Executable& executable, const std::vector<HostTensor>& inputs,
-                            int repeats = 1) {
-  const auto context = executable.create_context(0);
-  std::vector<const void*> from;
-  for (const HostTensor& input : inputs) from.push_back(input.bytes());
-  std::vector<HostTensor> results;
-  std::vector<void*> to;
-  for (const TensorType& type : executable.output_types()) results.emplace_back(type);
-  for (HostTensor& result : results) to.push_back(result.bytes());
-  for (int i = 0; i < repeats; ++i) executable.run(*context, from, to);
-  return results;
-}
-
-void expect_near(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    double largest = 0;
-    for (float value : want[i].data<float>()) largest = std::max(largest, std::abs(double{value}));
-    // 1e-5 of the largest element: sums of some thousand products of f32 against f32.
-    for (size_t j = 0; j < static_cast<size_t>(want[i].size()); ++j)
-      ASSERT_NEAR(got[i].data<float>()[j], want[i].data<float>()[j], 1e-5 * largest)
-          << "result " << i << " element " << j;
-  }
-}
 
 void expect_meaning(Network& network) {
   const auto backend = make_onednn_backend();

@@ -273,12 +273,6 @@ constexpr int64_t kSecondCache = 320 * 1024 / sizeof(float);
 // Of a band and phase, at most: more do not make the packing of panels any cheaper.
 constexpr int64_t kPixels = 4096;
 
-/// The size of equal parts of `whole` that are at most `limit`, or 1.
-int64_t even_part(int64_t whole, int64_t limit) {
-  const int64_t parts = (whole + std::max(limit, int64_t{1}) - 1) / std::max(limit, int64_t{1});
-  return (whole + parts - 1) / parts;
-}
-
 /// Runs of places that read the same taps: those whose source places exist.
 std::vector<AxisPhase::Segment> make_segments(const AxisPhase& phase, int64_t step,
                                               int64_t source_size) {

@@ -205,12 +205,6 @@ constexpr int64_t kSecondCache = 192 * 1024 / sizeof(float);
 // Of a batch, at least: sums in dkernel are read and written once a batch.
 constexpr int64_t kPixels = 1024;
 
-/// The size of equal parts of `whole` that are at most `limit`, or 1.
-int64_t even_part(int64_t whole, int64_t limit) {
-  const int64_t parts = (whole + std::max(limit, int64_t{1}) - 1) / std::max(limit, int64_t{1});
-  return (whole + parts - 1) / parts;
-}
-
 }  // namespace
 
 KernelGradient::KernelGradient(const ConvolutionGeometry& shapes) : s(shapes) {
