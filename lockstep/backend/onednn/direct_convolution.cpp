@@ -1,6 +1,7 @@
 #include "lockstep/backend/onednn/direct_convolution.h"
 
 #include <algorithm>
+#include <numeric>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lockstep/backend/onednn/direct_convolution.cpp"
@@ -181,6 +182,17 @@ void PackPanel(const DirectConvolution& k, const DirectConvolution::Phase& phase
     }
 }
 
+/// Rows [first, last) of some groups of a band's images, side by side.
+void CopyBand(const DirectConvolution& k, const Walk& walk, const float* source, int64_t groups,
+              int64_t first, int64_t last, float* band) {
+  const int64_t row = k.source_width * kBlock, plane = k.source_height * row;
+  if (first >= last) return;
+  for (int64_t i = 0; i < walk.images; ++i)
+    for (int64_t g = 0; g < groups; ++g)
+      std::copy_n(source + (i * k.source_groups + g) * plane + first * row, (last - first) * row,
+                  band + i * walk.source_image + g * k.band_height * row);
+}
+
 /// The epilogue's function over rows of some images.
 void Activate(const DirectConvolution& k, const DirectConvolution::Epilogue& epilogue,
               int64_t images, int64_t rows, float* target) {
@@ -204,13 +216,13 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
   alignas(32) static constexpr float kZeros[kMaxGroups * kBlock] = {};
   Walk walk{.images = 0,
             .block_groups = k.block_groups,
-            .source_image = k.block_groups * band_plane,
+            .source_image = (k.is_copied ? k.block_groups : k.source_groups) * band_plane,
             .source_row = k.rows.step * source_row,
             .source_column = k.columns.step * kBlock,
-            .target_image = k.target_groups * target_plane,
+            .target_image = k.target_image(),
             .target_row = row_phases * target_row,
             .target_column = column_phases * kBlock};
-  float *band = scratch, *panel = band + k.band_images * walk.source_image;
+  float *band = scratch, *panel = band + k.copied_floats();
   for (int64_t image = 0; image < k.images; image += k.band_images)
     for (int64_t q = 0; q < places; q += k.band_rows) {
       walk.images = std::min(k.band_images, k.images - image);
@@ -219,11 +231,11 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
       const int64_t last = std::min((q_end - 1) * k.rows.step + k.rows.last + 1, k.source_height);
       for (int64_t g = 0; g < k.source_groups; g += k.block_groups) {
         const int64_t groups = std::min(k.block_groups, k.source_groups - g);
-        for (int64_t i = 0; i < walk.images; ++i)
-          for (int64_t j = 0; j < groups && first < last; ++j)
-            std::copy_n(source + ((image + i) * k.source_groups + g + j) * source_plane +
-                            first * source_row,
-                        (last - first) * source_row, band + i * walk.source_image + j * band_plane);
+        const float* from = source + ((image * k.source_groups) + g) * source_plane;
+        if (k.is_copied) {
+          CopyBand(k, walk, from, groups, first, last, band);
+          from = band - first * source_row;
+        }
         for (const DirectConvolution::Phase& phase : k.phases)
           for (int64_t t = 0; t < k.target_groups;) {
             const int64_t left = k.target_groups - t;
@@ -239,7 +251,7 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
                                : n == 3 ? AddAllProducts<3>
                                : n == 2 ? AddAllProducts<2>
                                         : AddAllProducts<1>;
-              add(walk, region, begin, end, band - first * source_row, groups, panel, sums, to);
+              add(walk, region, begin, end, from, groups, panel, sums, to);
             }
             t += n;
           }
@@ -247,6 +259,8 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
       if (epilogue.activation != nullptr)
         Activate(k, epilogue, walk.images, q_end - q,
                  target + image * walk.target_image + q * target_row);
+      if (q_end == places)
+        epilogue.completed(image * walk.target_image, (image + walk.images) * walk.target_image);
     }
 }
 
@@ -270,8 +284,18 @@ using Direction = DirectConvolution::Direction;
 // sources and the sums of four groups in a second-level one of 512 KB.
 constexpr int64_t kPanelRows = 144;
 constexpr int64_t kSecondCache = 320 * 1024 / sizeof(float);
+// Of it, what a set of eight lines repeats after.
+constexpr int64_t kCacheWay = 64 * 1024 / sizeof(float);
 // Of a band and phase, at most: more do not make the packing of panels any cheaper.
 constexpr int64_t kPixels = 4096;
+
+/// Do the sources of a band, read where they are, compete for few places of a cache? Images lie a
+/// multiple of a large power of two apart where sizes are such.
+bool sources_collide(int64_t images, int64_t groups, int64_t all_groups, int64_t plane) {
+  const int64_t apart = std::gcd(all_groups * plane, kCacheWay), places = kCacheWay / apart;
+  const int64_t shared = std::max(images / places, images * groups * plane / kCacheWay);
+  return shared > 4;
+}
 
 /// Runs of places that read the same taps: those whose source places exist.
 std::vector<AxisPhase::Segment> make_segments(const AxisPhase& phase, int64_t step,
@@ -362,6 +386,9 @@ void DirectConvolution::choose_sizes() {
       std::min(kSecondCache / size_of(band_rows), kPixels / (band_rows * places));
   band_images = band_rows < row_places ? 1 : even_part(images, fitting);
   band_height = height_of(band_rows);
+  is_copied =
+      band_height < source_height || sources_collide(band_images, block_groups, source_groups,
+                                                     source_height * source_width * kBlock);
 }
 
 DirectConvolution::Phase DirectConvolution::make_phase(size_t row, size_t column,
@@ -393,8 +420,7 @@ size_t DirectConvolution::scratch_bytes() const {
   for (const Phase& phase : phases) matrices = std::max(matrices, phase.taps.size());
   const int64_t panel =
       static_cast<int64_t>(matrices) * block_groups * kBlock * kMaxGroups * kBlock;
-  const int64_t band = band_images * block_groups * band_height * source_width * kBlock;
-  return static_cast<size_t>(band + panel) * sizeof(float);
+  return static_cast<size_t>(copied_floats() + panel) * sizeof(float);
 }
 
 void DirectConvolution::run(const float* source, const float* kernel, const Epilogue& epilogue,

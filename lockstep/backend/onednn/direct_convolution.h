@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "lockstep/backend/onednn/convolution_geometry.h"
@@ -29,6 +30,8 @@ class DirectConvolution {
 
   /// What happens to a sum before it is written: its channel's bias, and a function of one operand.
   struct Epilogue {
+    /// Called when elements [first, end) of the target are done: whole images.
+    const std::function<void(int64_t first, int64_t end)>& completed;
     const float* bias = nullptr;  // [channels of the target]
     PointFn activation = nullptr;
     const float* params = nullptr;
@@ -72,6 +75,8 @@ class DirectConvolution {
     std::vector<Region> regions;
   };
 
+  int64_t target_image() const { return target_groups * target_height * target_width * kBlock; }
+
   Direction direction;
   int64_t images, source_groups, source_height, source_width;
   int64_t target_groups, target_height, target_width;
@@ -81,6 +86,10 @@ class DirectConvolution {
   int64_t band_images, band_rows;  // computed at once: their sources stay in a cache
   int64_t block_groups;            // of the source, summed before the target is touched
   int64_t band_height;             // rows of the source that a band reads, at most
+  bool is_copied;                  // are a band's sources copied side by side, or read in place?
+  int64_t copied_floats() const {
+    return is_copied ? band_images * block_groups * band_height * source_width * kBlock : 0;
+  }
 
  private:
   void choose_sizes();

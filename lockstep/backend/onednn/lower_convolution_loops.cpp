@@ -8,7 +8,7 @@
 namespace lockstep {
 namespace {
 
-class DirectConvolutionStep : public Step {
+class DirectConvolutionStep : public LeadingStep {
  public:
   /// Slots and, where there is one, the function of the sums.
   struct Operands {
@@ -23,8 +23,16 @@ class DirectConvolutionStep : public Step {
         convolution_(std::move(convolution)),
         operands_(operands) {}
   size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
-  void run(const Frame& frame) const override {
-    DirectConvolution::Epilogue epilogue;
+  std::vector<int> slots_read() const override {
+    std::vector<int> slots{operands_.source, operands_.kernel};
+    if (operands_.bias) slots.push_back(*operands_.bias);
+    return slots;
+  }
+  int target() const override { return operands_.target; }
+  int64_t size() const override { return convolution_.images * grain(); }
+  int64_t grain() const override { return convolution_.target_image(); }
+  void run_parts(const Frame& frame, const Completed& completed) const override {
+    DirectConvolution::Epilogue epilogue{completed};
     if (operands_.bias) epilogue.bias = frame.at<float>(*operands_.bias);
     if (operands_.activation) {
       epilogue.activation = operands_.activation->function;

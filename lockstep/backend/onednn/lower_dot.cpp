@@ -91,14 +91,18 @@ DotShape dot_shape(const Lowering& l, const Node& node) {
   return d;
 }
 
-class SkinnyDotStep : public Step {
+class SkinnyDotStep : public LeadingStep {
  public:
   SkinnyDotStep(const DotShape& d, const Layout& layout, std::array<int, 3> slots)
       : form_(d.form), m_(d.m), n_(d.n), k_(d.k), layout_(layout), slots_(slots) {}
   size_t scratch_bytes() const override { return skinny_scratch_bytes(form_, m_, k_); }
-  void run(const Frame& f) const override {
+  std::vector<int> slots_read() const override { return {slots_[0], slots_[1]}; }
+  int target() const override { return slots_[2]; }
+  int64_t size() const override { return m_ * n_; }
+  int64_t grain() const override { return skinny_grain(form_, m_, n_); }
+  void run_parts(const Frame& f, const Completed& completed) const override {
     skinny_dot(form_, m_, n_, k_, layout_, f.at<float>(slots_[0]), f.at<float>(slots_[1]),
-               f.at<float>(slots_[2]), reinterpret_cast<float*>(f.scratch));
+               f.at<float>(slots_[2]), reinterpret_cast<float*>(f.scratch), completed);
   }
   std::string describe() const override {
     return fmt::format("dot_general [{},{}]x[{},{}] own, skinny{}", m_, k_, k_, n_,

@@ -53,7 +53,7 @@ class SoftmaxStep : public Step {
   int from_, to_;
 };
 
-class DropoutStep : public Step {
+class DropoutStep : public FollowingStep {
  public:
   DropoutStep(const TensorType& type, const DropoutAttrs& attrs, const Layout& layout,
               std::array<int, 4> from, int to, int mask)
@@ -68,12 +68,19 @@ class DropoutStep : public Step {
         to_(to),
         mask_(mask) {}
 
-  void run(const Frame& frame) const override {
+  Slots slots() const override {
+    return {{from_[0]}, {from_[1], from_[2], from_[3]}, {to_, mask_}};
+  }
+  int64_t size() const override { return rows_ * n_; }
+  int64_t grain() const override { return n_; }
+  void prepare(const Frame&) const override {}
+
+  void run_part(const Frame& frame, int64_t first, int64_t end) const override {
     const uint32_t* key = frame.at<uint32_t>(from_[1]);
     const uint32_t first_row = *frame.at<uint32_t>(from_[2]),
                    train_step = *frame.at<uint32_t>(from_[3]);
     const int64_t words = (n_ + 15) / 16;
-    for (int64_t row = 0; row < rows_; ++row) {
+    for (int64_t row = first / n_; row * n_ < end; ++row) {
       DropoutRow r{frame.at<float>(from_[0]) + row * n_,
                    frame.at<float>(to_) + row * n_,
                    frame.at<uint16_t>(mask_) + row * words,

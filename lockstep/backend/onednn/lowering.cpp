@@ -207,6 +207,21 @@ void Lowering::form_pointwise(int id) {
   absorb(id, static_cast<int>(units_.size()) - 1);
 }
 
+/// Elementwise work on what a contraction yields, be it reshaped.
+bool Lowering::may_follow(int unit, int leader) const {
+  const auto head_is = [&](int index, auto predicate) {
+    const Unit& u = units_[static_cast<size_t>(index)];
+    return !u.is_pointwise && predicate(graph_.node(u.head).opcode);
+  };
+  return head_is(leader,
+                 [](Opcode opcode) {
+                   return has_trait(opcode, kContraction) || opcode == Opcode::kReshape;
+                 }) &&
+         (units_[static_cast<size_t>(unit)].is_pointwise || head_is(unit, [](Opcode opcode) {
+            return opcode == Opcode::kDropout || opcode == Opcode::kReshape;
+          }));
+}
+
 void Lowering::order_units() {
   const size_t count = units_.size();
   std::vector<std::vector<int>> after(count);
@@ -233,7 +248,8 @@ void Lowering::order_units() {
     for (int source : sources) after[static_cast<size_t>(source)].push_back(static_cast<int>(u));
     waiting[u] = static_cast<int>(sources.size());
   }
-  // Earliest node first: the order the graph was written in, as far as units allow.
+  // Earliest node first: the order the graph was written in, as far as units allow; but what can
+  // follow a contraction part by part comes right behind it.
   const auto later = [&](int a, int b) {
     return units_[static_cast<size_t>(a)].nodes.front() >
            units_[static_cast<size_t>(b)].nodes.front();
@@ -241,12 +257,22 @@ void Lowering::order_units() {
   std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
   for (size_t u = 0; u < count; ++u)
     if (waiting[u] == 0) ready.push(static_cast<int>(u));
+  const std::function<void(int)> put = [&](int unit) {
+    order_.push_back(unit);
+    int follower = -1;
+    for (int next : after[static_cast<size_t>(unit)]) {
+      if (--waiting[static_cast<size_t>(next)] > 0) continue;
+      if (follower < 0 && may_follow(next, unit))
+        follower = next;
+      else
+        ready.push(next);
+    }
+    if (follower >= 0) put(follower);
+  };
   while (!ready.empty()) {
     const int unit = ready.top();
     ready.pop();
-    order_.push_back(unit);
-    for (int next : after[static_cast<size_t>(unit)])
-      if (--waiting[static_cast<size_t>(next)] == 0) ready.push(next);
+    put(unit);
   }
   LOCKSTEP_CHECK(order_.size() == count);
 }
@@ -397,10 +423,20 @@ void Lowering::share(int value, int other) {
 }
 
 void Lowering::add(std::unique_ptr<Step> step) {
-  // Copies made on the way put steps between the first touch of a slot and this step.
-  for (int slot : std::exchange(touched_, {})) {
+  const std::vector<int> touched = std::exchange(touched_, {});
+  const int index = static_cast<int>(plan_.steps.size());
+  std::unique_ptr<Step> followed;
+  if (index > 0) followed = follow(plan_.steps.back(), step);
+  const int last = followed != nullptr ? index - 1 : index;
+  for (int slot : touched) {
     Slot& s = plan_.slots[static_cast<size_t>(slot)];
-    s.last_step = std::max(s.last_step, static_cast<int>(plan_.steps.size()));
+    s.first_step = std::min(s.first_step, last);
+    // Copies made on the way put steps between the first touch of a slot and this step.
+    s.last_step = last;
+  }
+  if (followed != nullptr) {
+    step = std::move(followed);
+    plan_.steps.pop_back();
   }
   add_before(std::move(step));
 }

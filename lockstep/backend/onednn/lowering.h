@@ -101,6 +101,7 @@ class Lowering {
   void form_pointwise(int node);
   bool depends(int value, int unit) const;
   bool is_view_only(const Node& node) const;
+  bool may_follow(int unit, int leader) const;
   void order_units();
   void find_last_uses();
   void choose_layouts();

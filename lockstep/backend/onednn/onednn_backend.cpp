@@ -58,13 +58,14 @@ class OnednnExecutable : public Executable {
                                        std::span<void* const> outputs, int repeats) const override {
     OnednnContext& context = bind(execution_context, inputs, outputs);
     std::vector<KernelTime> times;
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      run_step(context, i);
-      const double start = monotonic_seconds();
-      for (int repeat = 0; repeat < repeats; ++repeat) run_step(context, i);
-      times.push_back({plan_.steps[i]->describe(), (monotonic_seconds() - start) / repeats,
-                       plan_.steps[i]->flops()});
-    }
+    for (size_t i = 0; i < plan_.steps.size(); ++i)
+      for (const Step* part : plan_.steps[i]->parts()) {
+        const Frame frame = frame_of(context, i);
+        part->run(frame);
+        const double start = monotonic_seconds();
+        for (int repeat = 0; repeat < repeats; ++repeat) part->run(frame);
+        times.push_back({part->describe(), (monotonic_seconds() - start) / repeats, part->flops()});
+      }
     return times;
   }
 
@@ -87,8 +88,12 @@ class OnednnExecutable : public Executable {
     return context;
   }
 
+  static Frame frame_of(OnednnContext& context, size_t i) {
+    return {context.slots.data(), context.scratch.data(), context.states[i].get()};
+  }
+
   void run_step(OnednnContext& context, size_t i) const {
-    plan_.steps[i]->run({context.slots.data(), context.scratch.data(), context.states[i].get()});
+    plan_.steps[i]->run(frame_of(context, i));
   }
 
   void run_verbose(OnednnContext& context) const {

@@ -57,13 +57,13 @@ std::optional<PointOp> float_op(Opcode opcode) {
     SAME(Sign)
     SAME(Floor)
     SAME(RoundNearestEven)
-    SAME(Exponential) SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh)
-        SAME(Erf) SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add)
-            SAME(Subtract) SAME(Multiply) SAME(Divide) SAME(Maximum) SAME(Minimum) SAME(Power)
-                SAME(Remainder) SAME(Relu) SAME(ReluGradient) SAME(Elu) SAME(EluGradient)
-                    SAME(DropoutGradient)
+    SAME(Exponential)
+    SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh) SAME(Erf)
+        SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add) SAME(Subtract)
+            SAME(Multiply) SAME(Divide) SAME(Maximum) SAME(Minimum) SAME(Power) SAME(Remainder)
+                SAME(Relu) SAME(ReluGradient) SAME(Elu) SAME(EluGradient) SAME(DropoutGradient)
 #undef SAME
-                        default : return std::nullopt;
+                    default : return std::nullopt;
   }
 }
 
@@ -354,18 +354,43 @@ void lower_pointwise(Lowering& lowering) {
 
 PointwiseStep::PointwiseStep(PointwiseProgram program) : program_(std::move(program)) {}
 
-void PointwiseStep::run(const Frame& frame) const {
-  std::byte* const scratch = frame.scratch;
+FollowingStep::Slots PointwiseStep::slots() const {
+  Slots slots;
+  const auto add_to = [&](std::vector<int>& list, int ref) {
+    const PointRef& r = program_.refs[static_cast<size_t>(ref)];
+    if (r.kind == PointRef::Kind::kStream || r.kind == PointRef::Kind::kMask)
+      list.push_back(r.index);
+  };
+  for (const PointInstruction& instruction : program_.instructions) {
+    for (int ref : instruction.in) add_to(slots.streams, ref);
+    add_to(slots.written, instruction.out);
+  }
+  for (const PointBroadcast& broadcast : program_.broadcasts) slots.whole.push_back(broadcast.slot);
+  return slots;
+}
+
+int64_t PointwiseStep::grain() const {
+  const bool has_mask =
+      std::any_of(program_.refs.begin(), program_.refs.end(),
+                  [](const PointRef& ref) { return ref.kind == PointRef::Kind::kMask; });
+  return has_mask ? 16 : 1;
+}
+
+void PointwiseStep::prepare(const Frame& frame) const {
   for (const PointBroadcast& b : program_.broadcasts)
     if (!b.is_repeated)
       fill_tile(b, frame.slots[b.slot], program_.size,
-                reinterpret_cast<float*>(scratch + b.scratch_offset));
+                reinterpret_cast<float*>(frame.scratch + b.scratch_offset));
+}
+
+void PointwiseStep::run_part(const Frame& frame, int64_t first, int64_t end) const {
+  std::byte* const scratch = frame.scratch;
   std::byte* const registers =
       scratch + program_.scratch_bytes - static_cast<size_t>(program_.registers) * kRegisterBytes;
   std::byte* pointers[kMaxRefs];
   const size_t refs = program_.refs.size();
-  for (int64_t start = 0; start < program_.size; start += kPointBlock) {
-    const int64_t n = std::min(kPointBlock, program_.size - start);
+  for (int64_t start = first; start < end; start += kPointBlock) {
+    const int64_t n = std::min(kPointBlock, end - start);
     for (size_t r = 0; r < refs; ++r) {
       const PointRef& ref = program_.refs[r];
       switch (ref.kind) {

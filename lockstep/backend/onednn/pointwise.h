@@ -53,10 +53,14 @@ struct PointwiseProgram {
 
 constexpr int64_t kPointBlock = 512;  // elements
 
-class PointwiseStep : public Step {
+class PointwiseStep : public FollowingStep {
  public:
   explicit PointwiseStep(PointwiseProgram program);
-  void run(const Frame& frame) const override;
+  Slots slots() const override;
+  int64_t size() const override { return program_.size; }
+  int64_t grain() const override;
+  void prepare(const Frame& frame) const override;
+  void run_part(const Frame& frame, int64_t first, int64_t end) const override;
   size_t scratch_bytes() const override { return program_.scratch_bytes; }
   std::string describe() const override { return program_.text; }
 

@@ -290,35 +290,41 @@ void DropoutReluGradient(const float* params, const void* const* in, void* out, 
 }
 
 using V32 = hn::Vec<U16>;
-struct Product {
-  V32 high, low;
-};
-HWY_INLINE Product multiply_wide(V32 x, V32 constant) {
-  const U16 d;
-  const U64 wide;
-  const auto even = hn::MulEven(x, constant);
-  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), constant);
-  return {hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even))),
-          hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even))};
+
+/// The high word of each product in the even lanes.
+HWY_INLINE V32 high_words(hn::Vec<U64> products) {
+  return hn::BitCast(U16(), hn::ShiftRight<32>(products));
 }
 
-/// The four Philox words of lanes c0, c0 + 1, ...
+/// The four Philox words of lanes c0, c0 + 1, ... Even lanes alone are multiplied: one vector of
+/// each word stands for the even counters, one for the odd ones, and odd lanes hold leftovers.
 HWY_INLINE void philox(const DropoutRow& row, uint32_t c0, V32 (&words)[4]) {
   const U16 d;
-  V32 a = hn::Add(hn::Set(d, c0), hn::Iota(d, 0)), b = hn::Set(d, row.row);
-  V32 c = hn::Set(d, row.train_step), e = hn::Set(d, row.site);
+  const V32 first = hn::Add(hn::Set(d, c0), hn::Iota(d, 0));
+  V32 a[2] = {first, hn::Add(first, hn::Set(d, 1))}, b[2], c[2], e[2];
+  for (int i = 0; i < 2; ++i) {
+    b[i] = hn::Set(d, row.row);
+    c[i] = hn::Set(d, row.train_step);
+    e[i] = hn::Set(d, row.site);
+  }
   const V32 m0 = hn::Set(d, 0xD2511F53u), m1 = hn::Set(d, 0xCD9E8D57u);
   uint32_t k0 = row.key0, k1 = row.key1;
   for (int round = 0; round < 10; ++round) {
-    const Product p0 = multiply_wide(a, m0), p1 = multiply_wide(c, m1);
-    a = hn::Xor(hn::Xor(p1.high, b), hn::Set(d, k0));
-    b = p1.low;
-    c = hn::Xor(hn::Xor(p0.high, e), hn::Set(d, k1));
-    e = p0.low;
+    const V32 key0 = hn::Set(d, k0), key1 = hn::Set(d, k1);
+    for (int i = 0; i < 2; ++i) {
+      const auto p0 = hn::MulEven(a[i], m0), p1 = hn::MulEven(c[i], m1);
+      a[i] = hn::Xor(hn::Xor(b[i], key0), high_words(p1));
+      b[i] = hn::BitCast(d, p1);
+      c[i] = hn::Xor(hn::Xor(e[i], key1), high_words(p0));
+      e[i] = hn::BitCast(d, p0);
+    }
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  words[0] = a, words[1] = b, words[2] = c, words[3] = e;
+  const auto join = [](const V32(&v)[2]) HWY_ATTR {
+    return hn::OddEven(hn::BitCast(U16(), hn::ShiftLeft<32>(hn::BitCast(U64(), v[1]))), v[0]);
+  };
+  words[0] = join(a), words[1] = join(b), words[2] = join(c), words[3] = join(e);
 }
 
 /// The eight mask words of elements [128 chunk, 128 chunk + 128).

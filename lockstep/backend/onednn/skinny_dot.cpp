@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lockstep/backend/onednn/skinny_dot.cpp"
@@ -131,7 +132,8 @@ HWY_INLINE void CombineColumns(const float* dy, int64_t k, const float* columns,
 }
 
 void InputGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const float* dy,
-                   const float* w, float* dx, float* scratch) {
+                   const float* w, float* dx, float* scratch,
+                   const std::function<void(int64_t, int64_t)>& completed) {
   std::fill_n(scratch, kSkinny * kChunk, 0.0f);
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t end = std::min(n, begin + kChunk);
@@ -140,8 +142,10 @@ void InputGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const f
         for (int64_t i = 0; i < count; ++i)
           scratch[c * kChunk + first - begin + i] = w[(row + i) * k + c];
     });
-    for (int64_t r = 0; r < m; ++r)
+    for (int64_t r = 0; r < m; ++r) {
       CombineColumns(dy + r * k, k, scratch, end - begin, dx + r * n + begin);
+      completed(r * n + begin, r * n + end);
+    }
   }
 }
 
@@ -225,20 +229,27 @@ size_t skinny_scratch_bytes(SkinnyForm form, int64_t m, int64_t k) {
 }
 
 void skinny_dot(SkinnyForm form, int64_t m, int64_t n, int64_t k, const Layout& layout,
-                const float* a, const float* b, float* c, float* scratch) {
+                const float* a, const float* b, float* c, float* scratch,
+                const std::function<void(int64_t, int64_t)>& completed) {
   switch (form) {
     case SkinnyForm::kNone:
       return;
     case SkinnyForm::kForward:
       HWY_DYNAMIC_DISPATCH(Forward)(m, n, k, RowRuns(layout, k), a, b, c, scratch);
-      return;
+      break;
     case SkinnyForm::kInputGradient:
-      HWY_DYNAMIC_DISPATCH(InputGradient)(m, n, k, RowRuns(layout, n), a, b, c, scratch);
+      HWY_DYNAMIC_DISPATCH(InputGradient)
+      (m, n, k, RowRuns(layout, n), a, b, c, scratch, completed);
       return;
     case SkinnyForm::kWeightGradient:
       HWY_DYNAMIC_DISPATCH(WeightGradient)(m, n, k, RowRuns(layout, m), a, b, c, scratch);
-      return;
+      break;
   }
+  completed(0, m * n);
+}
+
+int64_t skinny_grain(SkinnyForm form, int64_t m, int64_t n) {
+  return form == SkinnyForm::kInputGradient ? std::gcd(n, kChunk) : m * n;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "lockstep/backend/onednn/layout.h"
 
@@ -27,8 +28,11 @@ SkinnyForm skinny_form(int64_t m, int64_t n, int64_t k, bool is_lhs_transposed,
 size_t skinny_scratch_bytes(SkinnyForm form, int64_t m, int64_t k);
 
 /// c = a b. The long side (rows of w) lies in the order of `layout` in x or dx, row-major in w and
-/// dw: flattened images need no reordering.
+/// dw: flattened images need no reordering. Calls `completed(first, end)` whenever so many elements
+/// of c are done, which begin and end at multiples of skinny_grain().
 void skinny_dot(SkinnyForm form, int64_t m, int64_t n, int64_t k, const Layout& layout,
-                const float* a, const float* b, float* c, float* scratch);
+                const float* a, const float* b, float* c, float* scratch,
+                const std::function<void(int64_t first, int64_t end)>& completed);
+int64_t skinny_grain(SkinnyForm form, int64_t m, int64_t n);
 
 }  // namespace lockstep
