@@ -56,7 +56,7 @@ using V = hn::Vec<D>;
 constexpr int64_t kVectors = kSkinny / static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-/// sums[R][16] += x[0..R, 0..count) w, rows of w being padded to 16 columns.
+/// sums[R][16] += x[0..R, 0..count) w, rows of w being 16 columns apart.
 template <int64_t R>
 HWY_INLINE void AddProducts(const float* HWY_RESTRICT x, int64_t stride,
                             const float* HWY_RESTRICT w, int64_t count, float* HWY_RESTRICT sums) {
@@ -80,12 +80,26 @@ HWY_INLINE void AddProducts(const float* HWY_RESTRICT x, int64_t stride,
     }
 }
 
-/// Rows of w at [begin, end) of x's order, each padded to 16 columns with zeros.
-void PackRows(const float* w, int64_t n, const RowRuns& runs, int64_t begin, int64_t end,
-              float* to) {
-  runs.for_each(begin, end, [&](int64_t first, int64_t row, int64_t count) {
+/// One row of n floats. Whole vectors where `may_overrun`: then more than n are read and written.
+HWY_INLINE void CopyRow(const float* HWY_RESTRICT from, int64_t n, bool may_overrun,
+                        float* HWY_RESTRICT to) {
+  const D d;
+  if (may_overrun) {
+    for (int64_t v = 0; v < kVectors; ++v)
+      hn::StoreU(hn::LoadU(d, from + v * kLanes), d, to + v * kLanes);
+  } else {
+    for (int64_t c = 0; c < n; ++c) to[c] = from[c];
+  }
+}
+
+/// Rows of w at [begin, end) of x's order, 16 columns apart; what stands in columns from n on is
+/// never looked at. w has `rows` rows.
+void PackRows(const float* w, int64_t n, int64_t rows, const RowRuns& runs, int64_t begin,
+              int64_t end, float* to) {
+  runs.for_each(begin, end, [&](int64_t first, int64_t row, int64_t count) HWY_ATTR {
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t c = 0; c < n; ++c) to[(first - begin + i) * kSkinny + c] = w[(row + i) * n + c];
+      CopyRow(w + (row + i) * n, n, (row + i) * n + kSkinny <= rows * n,
+              to + (first - begin + i) * kSkinny);
   });
 }
 
@@ -96,7 +110,7 @@ void Forward(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const float* 
   std::fill_n(sums, m * kSkinny, 0.0f);
   for (int64_t begin = 0; begin < k; begin += kChunk) {
     const int64_t count = std::min(kChunk, k - begin);
-    PackRows(w, n, runs, begin, begin + count, packed);
+    PackRows(w, n, k, runs, begin, begin + count, packed);
     int64_t r = 0;
     for (; r + kRows <= m; r += kRows)
       AddProducts<kRows>(x + r * k + begin, k, packed, count, sums + r * kSkinny);
@@ -134,16 +148,15 @@ HWY_INLINE void CombineColumns(const float* dy, int64_t k, const float* columns,
 void InputGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const float* dy,
                    const float* w, float* dx, float* scratch,
                    const std::function<void(int64_t, int64_t)>& completed) {
-  std::fill_n(scratch, kSkinny * kChunk, 0.0f);
+  float *columns = scratch, *packed = scratch + kSkinny * kChunk;
+  std::fill_n(columns, kSkinny * kChunk, 0.0f);
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t end = std::min(n, begin + kChunk);
-    runs.for_each(begin, end, [&](int64_t first, int64_t row, int64_t count) {
-      for (int64_t c = 0; c < k; ++c)
-        for (int64_t i = 0; i < count; ++i)
-          scratch[c * kChunk + first - begin + i] = w[(row + i) * k + c];
-    });
+    PackRows(w, k, n, runs, begin, end, packed);
+    for (int64_t c = 0; c < k; ++c)
+      for (int64_t i = 0; i < end - begin; ++i) columns[c * kChunk + i] = packed[i * kSkinny + c];
     for (int64_t r = 0; r < m; ++r) {
-      CombineColumns(dy + r * k, k, scratch, end - begin, dx + r * n + begin);
+      CombineColumns(dy + r * k, k, columns, end - begin, dx + r * n + begin);
       completed(r * n + begin, r * n + end);
     }
   }
@@ -183,10 +196,11 @@ void WeightGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const 
     for (; i + kRows <= count; i += kRows)
       OuterProducts<kRows>(chunk + i, padded, k, sums + i * kSkinny);
     for (; i < count; ++i) OuterProducts<1>(chunk + i, padded, k, sums + i * kSkinny);
-    runs.for_each(begin, begin + count, [&](int64_t first, int64_t row, int64_t rows) {
+    // What a row writes beyond itself, the next row of its run overwrites.
+    runs.for_each(begin, begin + count, [&](int64_t first, int64_t row, int64_t rows) HWY_ATTR {
       for (int64_t j = 0; j < rows; ++j)
-        for (int64_t c = 0; c < n; ++c)
-          dw[(row + j) * n + c] = sums[(first - begin + j) * kSkinny + c];
+        CopyRow(sums + (first - begin + j) * kSkinny, n, n * (rows - j) >= kSkinny,
+                dw + (row + j) * n);
     });
   }
 }
@@ -221,7 +235,7 @@ size_t skinny_scratch_bytes(SkinnyForm form, int64_t m, int64_t k) {
     case SkinnyForm::kForward:
       return static_cast<size_t>(chunk + m * kSkinny) * sizeof(float);
     case SkinnyForm::kInputGradient:
-      return static_cast<size_t>(chunk + kSkinny) * sizeof(float);
+      return static_cast<size_t>(2 * chunk) * sizeof(float);
     case SkinnyForm::kWeightGradient:
       return static_cast<size_t>((kTile + k) * kSkinny + k * kTile) * sizeof(float);
   }
