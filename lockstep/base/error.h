@@ -24,9 +24,14 @@ enum class ErrorCode {
 /// Process exit code of an error, as listed above.
 int exit_code(ErrorCode code);
 
+/// `text` as UTF-8 that a terminal shows: bytes that are no character, and control characters but
+/// line breaks and tabs, as \\xNN.
+std::string printable(std::string_view text);
+
 class Error : public std::runtime_error {
  public:
-  /// `where` names the op, layer, file or option; the what() is "[where] message".
+  /// `where` names the op, layer, file or option; the what() is "[where] message", made printable:
+  /// names may come from damaged files.
   Error(ErrorCode code, std::string_view where, std::string_view message);
 
   ErrorCode code() const { return code_; }

@@ -147,19 +147,6 @@ class Writer {
 
 }  // namespace
 
-namespace {
-
-/// Bytes that are no ASCII text as \\xff: a damaged file must not steer a terminal.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += c >= ' ' && c <= '~' ? std::string(1, c)
-                                : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  return out;
-}
-
-}  // namespace
-
 Json parse_json(std::string_view text, std::string_view where) {
   if (text.size() > kMaxBytes)
     fail(ErrorCode::kDataLoss, where, "JSON must have at most {} bytes: {}", kMaxBytes,
@@ -176,7 +163,7 @@ Json parse_json(std::string_view text, std::string_view where) {
   try {
     return Json::parse(plain.text, restore);
   } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::kDataLoss, where, "must be JSON: {}", printable(error.what()));
+    fail(ErrorCode::kDataLoss, where, "must be JSON: {}", error.what());
   }
 }
 

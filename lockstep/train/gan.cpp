@@ -86,6 +86,9 @@ class GanFit {
     if (a_.sample_every < 0)
       invalid_argument("sample_every", "must be >= 1 steps, or 0 for ends of epochs: {}",
                        a_.sample_every);
+    if (a_.sample_every > 0 && a_.run.empty() && a_.samples.empty())
+      invalid_argument("sample_every",
+                       "needs a folder for the pictures, of the run or their own: none came");
     if (a_.run.empty() && a_.resume)
       invalid_argument("resume", "needs a run folder to go on from: none came");
     parse_devices(a_.devices);

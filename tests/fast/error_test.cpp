@@ -63,6 +63,18 @@ TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {
   EXPECT_EQ(edit_distance("relu", "relu"), 0);
 }
 
+TEST(Printable, EscapesWhatNoTerminalShows) {
+  EXPECT_EQ(printable("größe 1 \u2264 2, \U0001F600\n\tnext"),
+            "größe 1 \u2264 2, \U0001F600\n\tnext");
+  EXPECT_EQ(printable("a\xff\xc3(b"), "a\\xff\\xc3(b");
+  EXPECT_EQ(printable("cut \xe2\x89"), "cut \\xe2\\x89");
+  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"),
+            "\\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable(std::string_view("\x1b[31m\0\x7f", 7)), "\\x1b[31m\\x00\\x7f");
+  const Error error(ErrorCode::kDataLoss, "file", "name \xfe");
+  EXPECT_STREQ(error.what(), "[file] name \\xfe");
+}
+
 TEST(ClosestName, OffersANearNameOnly) {
   const std::array<std::string_view, 3> names{"relu", "softmax", "sigmoid"};
   EXPECT_EQ(closest_name("sofmax", names), "softmax");

@@ -140,6 +140,7 @@ TEST(FitGan, RefusesModelsThatAreNotAGan) {
   refused("[generator] must be compiled", {m.generator, m.generator, *m.gan});
   refused("epochs", m.all(), {.epochs = 0});
   refused("needs a run folder", m.all(), {.resume = true});
+  refused("needs a folder for the pictures", m.all(), {.sample_every = 2});
   expect_error(ErrorCode::kInvalidArgument, "must be at most the 5 samples there are: 6",
                [&] { fit_gan(m.all(), images(5), quiet({})); });
 }
