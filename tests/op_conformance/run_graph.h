@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-inline std::vector<HostTensor> run(const Executable& executable, const std::vector<HostTensor>& inputs,
-                            int repeats = 1) {
+inline std::vector<HostTensor> run(const Executable& executable,
+                                   const std::vector<HostTensor>& inputs, int repeats = 1) {
   const auto context = executable.create_context(0);
   std::vector<const void*> from;
   for (const HostTensor& input : inputs) from.push_back(input.bytes());

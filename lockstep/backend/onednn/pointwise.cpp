@@ -56,14 +56,13 @@ std::optional<PointOp> float_op(Opcode opcode) {
     SAME(Negate)
     SAME(Sign)
     SAME(Floor)
-    SAME(RoundNearestEven)
-    SAME(Exponential)
-    SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne) SAME(Logistic) SAME(Tanh) SAME(Erf)
-        SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine) SAME(IsFinite) SAME(Add) SAME(Subtract)
-            SAME(Multiply) SAME(Divide) SAME(Maximum) SAME(Minimum) SAME(Power) SAME(Remainder)
-                SAME(Relu) SAME(ReluGradient) SAME(Elu) SAME(EluGradient) SAME(DropoutGradient)
+    SAME(RoundNearestEven) SAME(Exponential) SAME(ExponentialMinusOne) SAME(Log) SAME(LogPlusOne)
+        SAME(Logistic) SAME(Tanh) SAME(Erf) SAME(Sqrt) SAME(Rsqrt) SAME(Sine) SAME(Cosine)
+            SAME(IsFinite) SAME(Add) SAME(Subtract) SAME(Multiply) SAME(Divide) SAME(Maximum)
+                SAME(Minimum) SAME(Power) SAME(Remainder) SAME(Relu) SAME(ReluGradient) SAME(Elu)
+                    SAME(EluGradient) SAME(DropoutGradient)
 #undef SAME
-                    default : return std::nullopt;
+                        default : return std::nullopt;
   }
 }
 
