@@ -401,6 +401,10 @@ int64_t vector_floats() {
 const char* vector_target_name() {
   return HWY_DYNAMIC_DISPATCH(Target)();
 }
+void use_narrow_vectors(bool is_narrow) {
+  hwy::SetSupportedTargetsForTest(is_narrow ? HWY_STATIC_TARGET : 0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
 void dropout_row(const DropoutRow& row) {
   HWY_DYNAMIC_DISPATCH(Row)(row);
 }

@@ -44,6 +44,9 @@ PointFn point_function(PointOp op);
 const char* vector_target_name();
 /// Floats that a vector of it holds.
 int64_t vector_floats();
+/// Kernels as for a processor with vectors of four floats and no more, or for this one again: that
+/// tests can compare the two. Not while kernels run.
+void use_narrow_vectors(bool is_narrow);
 
 /// Dropout of one row of n elements by the numerical contract: y may equal x; mask has ceil(n/16)
 /// words. Without x the mask alone is drawn.
