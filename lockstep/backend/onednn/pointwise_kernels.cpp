@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // After highway.h: the functions below are compiled once an instruction set.
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -236,6 +237,9 @@ HWY_INLINE hn::Mask<D16> bits_mask(uint32_t word) {
                         hn::Ne(hn::And(hn::Set(d, static_cast<int32_t>(word)), bit), hn::Zero(d)));
 }
 
+// Of a dropped result that long ago left the nearer caches, so many floats before they are read.
+constexpr size_t kAhead = 256;
+
 /// out = kept ? f(a, b) : 0, with a and b read 16 at a time; the last 16 may be partly there.
 template <class F>
 HWY_INLINE void masked(const float* a, const float* b, const uint16_t* mask, float* out, size_t n,
@@ -251,6 +255,7 @@ HWY_INLINE void masked(const float* a, const float* b, const uint16_t* mask, flo
     }
     const float *xa = whole ? a + i : ta, *xb = whole ? b + i : tb;
     float* y = whole ? out + i : ty;
+    hwy::Prefetch(a + i + kAhead);
     for (size_t j = 0; j < 16; j += lanes) {
       const auto kept = bits_mask(static_cast<uint32_t>(mask[i / 16]) >> j);
       hn::StoreU(hn::IfThenElseZero(kept, f(hn::LoadU(d, xa + j), hn::LoadU(d, xb + j))), d, y + j);

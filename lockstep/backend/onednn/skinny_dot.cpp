@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lockstep/backend/onednn/skinny_dot.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // After highway.h: what follows is compiled once an instruction set. Vectors run along the short
@@ -19,6 +20,9 @@ namespace {
 constexpr int64_t kChunk = 256;  // rows of w at a time
 constexpr int64_t kTile = 64;    // the same where all rows of x are copied: they stay in L1
 constexpr int64_t kRows = 4;     // rows of x whose sums are in registers at once
+
+constexpr int64_t kLine = 16;  // floats of a cache line
+constexpr int64_t kRunsAhead = 8;
 
 /// Rows of w in the order of x's elements: runs of consecutive rows.
 struct RowRuns {
@@ -97,6 +101,10 @@ HWY_INLINE void CopyRow(const float* HWY_RESTRICT from, int64_t n, bool may_over
 void PackRows(const float* w, int64_t n, int64_t rows, const RowRuns& runs, int64_t begin,
               int64_t end, float* to) {
   runs.for_each(begin, end, [&](int64_t first, int64_t row, int64_t count) HWY_ATTR {
+    // Runs of blocked images lie far apart: no processor foresees where the next one is.
+    if (const int64_t ahead = first + kRunsAhead * runs.run; ahead < rows)
+      for (int64_t i = 0; i < runs.run * n; i += kLine)
+        hwy::Prefetch(w + runs.row_of(ahead) * n + i);
     for (int64_t i = 0; i < count; ++i)
       CopyRow(w + (row + i) * n, n, (row + i) * n + kSkinny <= rows * n,
               to + (first - begin + i) * kSkinny);
