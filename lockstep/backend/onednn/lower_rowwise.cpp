@@ -72,7 +72,7 @@ class DropoutStep : public FollowingStep {
     return {{from_[0]}, {from_[1], from_[2], from_[3]}, {to_, mask_}};
   }
   int64_t size() const override { return rows_ * n_; }
-  int64_t grain() const override { return n_; }
+  int64_t grain() const override { return std::max(n_, int64_t{1}); }
   void prepare(const Frame&) const override {}
 
   void run_part(const Frame& frame, int64_t first, int64_t end) const override {
@@ -80,7 +80,7 @@ class DropoutStep : public FollowingStep {
     const uint32_t first_row = *frame.at<uint32_t>(from_[2]),
                    train_step = *frame.at<uint32_t>(from_[3]);
     const int64_t words = (n_ + 15) / 16;
-    for (int64_t row = first / n_; row * n_ < end; ++row) {
+    for (int64_t row = first / grain(); row * n_ < end; ++row) {
       DropoutRow r{frame.at<float>(from_[0]) + row * n_,
                    frame.at<float>(to_) + row * n_,
                    frame.at<uint16_t>(mask_) + row * words,
