@@ -15,9 +15,8 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
       {"train",
        "MODEL --data SOURCE [options]",
-       "trains a .keras, .h5 or .json model, zoo:NAME, or what a checkpoint holds. A model made of "
-       "a "
-       "\"generator\" and a \"discriminator\" is trained as a GAN",
+       "trains a .keras, .h5 or .json model, zoo:NAME, or what a checkpoint holds. A model "
+       "made of a \"generator\" and a \"discriminator\" is trained as a GAN",
        {kData,
         {"validation", "SOURCE", "data to evaluate on after each epoch"},
         {"batch-size", "N", "samples of one step (32; of a GAN 64)"},

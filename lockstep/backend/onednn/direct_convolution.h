@@ -1,6 +1,6 @@
 // Convolutions and their input gradients where vectors hold eight floats (AVX2) and channels come
-// in groups of eight. oneDNN's kernels reach 45 to 60 % of the multiplications such a core can do,
-// these about 80 %.
+// in groups of eight. Of the multiplications such a core can do, oneDNN's kernels reach half to two
+// thirds where there is a stride, these 80 to 95 %; without a stride neither is clearly ahead.
 #pragma once
 
 #include <cstddef>

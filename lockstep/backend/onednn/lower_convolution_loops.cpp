@@ -1,5 +1,4 @@
-// Convolutions by loops of our own, where those are faster than oneDNN's: the choice depends on
-// shapes and the instruction set alone.
+// Convolutions by loops of our own, wherever a machine and shapes allow them: nothing else decides.
 #include "lockstep/backend/onednn/convolution.h"
 #include "lockstep/backend/onednn/direct_convolution.h"
 #include "lockstep/backend/onednn/kernel_gradient.h"

@@ -21,8 +21,8 @@ constexpr int64_t kChunk = 256;  // rows of w at a time
 constexpr int64_t kTile = 64;    // the same where all rows of x are copied: they stay in L1
 constexpr int64_t kRows = 4;     // rows of x whose sums are in registers at once
 
-constexpr int64_t kLine = 16;  // floats of a cache line
-constexpr int64_t kRunsAhead = 8;
+constexpr int64_t kLine = 16;      // floats of a cache line
+constexpr int64_t kRunsAhead = 8;  // of blocked images: far enough for memory to answer
 
 /// Rows of w in the order of x's elements: runs of consecutive rows.
 struct RowRuns {

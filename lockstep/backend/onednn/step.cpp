@@ -25,6 +25,7 @@ class FollowedStep : public Step {
     return leader_.describe() + ", then " + follower_.describe();
   }
   double flops() const override { return leader_.flops(); }
+  std::unique_ptr<StepState> create_state() const override { return leader_.create_state(); }
   std::vector<const Step*> parts() const override { return {&leader_, &follower_}; }
 
  private:
