@@ -80,8 +80,13 @@ Value activate(Builder& b, Value x, int activation) {
   }
 }
 
+bool has_own_loops() {
+  return native_block() == 8 && vector_floats() == 8;
+}
+
 /// y and the gradients of its weighted sum by x, kernel and bias, on the backend and by meaning.
-void expect_meaning(const Geometry& g, Draws& draws) {
+/// Counts those that Winograd's algorithm computes.
+void expect_meaning(const Geometry& g, Draws& draws, int* winograd = nullptr) {
   SCOPED_TRACE(text_of(g));
   Graph graph;
   Builder b(graph);
@@ -98,17 +103,65 @@ void expect_meaning(const Geometry& g, Draws& draws) {
 
   const auto executable = make_onednn_backend()->compile(graph, {"test"});
   // Where we have loops, no quiet fallback to oneDNN; kernel gradients of 8 filters are oneDNN's.
-  if (native_block() == 8 && vector_floats() == 8 && g.kernel[3] > 8) {
+  if (has_own_loops() && g.kernel[3] > 8) {
     const std::string text = executable->describe();
+    if (winograd != nullptr && text.find("winograd") != std::string::npos) ++*winograd;
     EXPECT_EQ(text.find("jit"), std::string::npos) << text;
     EXPECT_EQ(text.find("gemm"), std::string::npos) << text;
   }
-  expect_near(run(*executable, inputs), evaluate(graph, inputs));
+  // Activations of sums of some hundred products bound the results, not the errors of the sums.
+  expect_near(run(*executable, inputs), evaluate(graph, inputs), 2e-5);
 }
 
 TEST(ConvolutionGeometry, Drawn) {
   Draws draws(7);
   for (int i = 0; i < 200 && !HasFatalFailure(); ++i) expect_meaning(draws.geometry(), draws);
+}
+
+/// What Winograd's algorithm takes: 3x3 kernels, no stride; tiles that hang over the edges, and
+/// more groups than its loops hold at once.
+TEST(ConvolutionGeometry, DrawnForWinograd) {
+  Draws draws(11);
+  int taken = 0;
+  for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
+    Geometry g = draws.geometry();
+    g.attrs.strides = g.attrs.dilation = {1, 1};
+    g.kernel = {3, 3, 8 * draws.upto(1, 12), 8 * draws.upto(2, 21)};
+    g.x = {draws.upto(1, 30), draws.upto(3, 14), draws.upto(3, 14), g.kernel[2]};
+    expect_meaning(g, draws, &taken);
+  }
+  if (has_own_loops()) {
+    EXPECT_GT(taken, 15);
+  }
+}
+
+/// An image's result has the same bits in whatever company.
+TEST(ConvolutionGeometry, AnImageAlone) {
+  Draws draws(12);
+  for (const int64_t size : {7, 10}) {
+    const Shape kernel{3, 3, 16, 40};
+    HostTensor images = draws.tensor({29, size, size, 16}), weights = draws.tensor(kernel);
+    const auto convolve = [&](const HostTensor& x) {
+      Graph graph;
+      Builder b(graph);
+      const Value image = b.parameter(x.type(), "x");
+      const Value filters = b.parameter(weights.type(), "kernel");
+      graph.add_result(b.conv2d(image, filters, {.pad_low = {1, 1}, .pad_high = {1, 1}}));
+      return run(*make_onednn_backend()->compile(graph, {"test"}), {x, weights}).front();
+    };
+    const HostTensor all = convolve(images);
+    HostTensor one(DType::kF32, {1, size, size, 16});
+    const auto pixels = static_cast<size_t>(size * size);
+    for (size_t i : {size_t{0}, size_t{17}, size_t{28}}) {
+      std::copy_n(images.data<float>().begin() + static_cast<std::ptrdiff_t>(i * pixels * 16),
+                  pixels * 16, one.data<float>().begin());
+      const HostTensor alone = convolve(one);
+      EXPECT_TRUE(
+          std::equal(alone.data<float>().begin(), alone.data<float>().end(),
+                     all.data<float>().begin() + static_cast<std::ptrdiff_t>(i * pixels * 40)))
+          << "image " << i << " of size " << size;
+    }
+  }
 }
 
 TEST(ConvolutionGeometry, ImagesLargerThanACache) {

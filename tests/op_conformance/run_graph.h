@@ -23,14 +23,15 @@ inline std::vector<HostTensor> run(const Executable& executable,
   return results;
 }
 
-inline void expect_near(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want) {
+/// `tolerance` is a part of the largest element: 1e-5 for sums of some thousand products in f32.
+inline void expect_near(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want,
+                        double tolerance = 1e-5) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) {
     double largest = 0;
     for (float value : want[i].data<float>()) largest = std::max(largest, std::abs(double{value}));
-    // 1e-5 of the largest element: sums of some thousand products of f32 against f32.
     for (size_t j = 0; j < static_cast<size_t>(want[i].size()); ++j)
-      ASSERT_NEAR(got[i].data<float>()[j], want[i].data<float>()[j], 1e-5 * largest)
+      ASSERT_NEAR(got[i].data<float>()[j], want[i].data<float>()[j], tolerance * largest)
           << "result " << i << " element " << j;
   }
 }

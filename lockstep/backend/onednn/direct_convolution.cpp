@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lockstep/backend/onednn/direct_convolution.cpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+#include "lockstep/backend/onednn/convolution_tiles-inl.h"
 // After highway.h: what follows is compiled once an instruction set.
 
 #ifndef LOCKSTEP_DIRECT_CONVOLUTION_CONSTANTS
@@ -14,7 +14,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kBlock = DirectConvolution::kBlock;
 constexpr int64_t kMaxGroups = 4;  // of the target, computed together
 
 /// Pixels whose sums are in registers together with those of N groups: at most 12 vectors, with
@@ -31,21 +30,6 @@ HWY_BEFORE_NAMESPACE();
 namespace lockstep {
 namespace HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// The loops are right only where a vector holds a group.
-using D = hn::CappedTag<float, kBlock>;
-using V = hn::Vec<D>;
-
-/// Makes a loaded vector stay in its register. Compilers otherwise load it again for each of its
-/// uses, and these loops have no loads to spare.
-HWY_INLINE void Keep(V& v) {
-#if HWY_ARCH_X86
-  asm("" : "+x"(v.raw));
-#else
-  (void)v;
-#endif
-}
 
 using Region = DirectConvolution::Region;
 
@@ -64,9 +48,8 @@ struct Walk {
 
 /// target[R pixels][N groups] = start + sum over taps and 8 channels of source * panel.
 template <int64_t R, int64_t N>
-HWY_NOINLINE void AddProducts(const float* const* source, const Region::Tap* taps, int64_t count,
-                              const float* HWY_RESTRICT panel, const Sums& sums,
-                              float* const* target) {
+HWY_NOINLINE void AddTaps(const float* const* source, const Region::Tap* taps, int64_t count,
+                          const float* HWY_RESTRICT panel, const Sums& sums, float* const* target) {
   const D d;
   V total[R][N];
   const float* from[R];
@@ -74,37 +57,13 @@ HWY_NOINLINE void AddProducts(const float* const* source, const Region::Tap* tap
     from[r] = source[r];
     for (int64_t n = 0; n < N; ++n)
       total[r][n] = hn::LoadU(
-          d, sums.start != nullptr ? sums.start + n * kBlock : target[r] + n * sums.group);
+          d, sums.start != nullptr ? sums.start + n * kLanes : target[r] + n * sums.group);
   }
   for (const Region::Tap* tap = taps; tap != taps + count; ++tap) {
     const int64_t offset = tap->source;
-    const float* matrix = panel + tap->panel * kBlock * N * kBlock;
-    for (int64_t c = 0; c < kBlock; ++c, matrix += N * kBlock) {
-      // The fewer operands wait in registers while the others pass through one.
-      if constexpr (R < N) {
-        V value[R];
-        for (int64_t r = 0; r < R; ++r) {
-          value[r] = hn::Set(d, from[r][offset + c]);
-          Keep(value[r]);
-        }
-        for (int64_t n = 0; n < N; ++n) {
-          V row = hn::LoadU(d, matrix + n * kBlock);
-          Keep(row);
-          for (int64_t r = 0; r < R; ++r) total[r][n] = hn::MulAdd(value[r], row, total[r][n]);
-        }
-      } else {
-        V row[N];
-        for (int64_t n = 0; n < N; ++n) {
-          row[n] = hn::LoadU(d, matrix + n * kBlock);
-          Keep(row[n]);
-        }
-        for (int64_t r = 0; r < R; ++r) {
-          V value = hn::Set(d, from[r][offset + c]);
-          Keep(value);
-          for (int64_t n = 0; n < N; ++n) total[r][n] = hn::MulAdd(value, row[n], total[r][n]);
-        }
-      }
-    }
+    const float* matrix = panel + tap->panel * kLanes * N * kLanes;
+    for (int64_t c = 0; c < kLanes; ++c, matrix += N * kLanes)
+      AddProducts(from, offset + c, matrix, total);
   }
   for (int64_t r = 0; r < R; ++r)
     for (int64_t n = 0; n < N; ++n) hn::StoreU(total[r][n], d, target[r] + n * sums.group);
@@ -113,9 +72,9 @@ HWY_NOINLINE void AddProducts(const float* const* source, const Region::Tap* tap
 /// The same for all pixels of `region` in rows [begin, end) of a band's images. `source` and
 /// `target` point at the pixels of place 0, 0.
 template <int64_t N>
-void AddAllProducts(const Walk& walk, const Region& region, int64_t begin, int64_t end,
-                    const float* source, int64_t groups, const float* panel, const Sums& sums,
-                    float* target) {
+void AddRegion(const Walk& walk, const Region& region, int64_t begin, int64_t end,
+               const float* source, int64_t groups, const float* panel, const Sums& sums,
+               float* target) {
   constexpr int64_t kPixels = pixels_of(N);
   const auto taps = static_cast<int64_t>(region.taps.size()) / walk.block_groups * groups;
   const float* from[kPixels];
@@ -129,63 +88,38 @@ void AddAllProducts(const Walk& walk, const Region& region, int64_t begin, int64
         to[filled] = target + image * walk.target_image + row * walk.target_row +
                      column * walk.target_column;
         if (++filled < kPixels) continue;
-        AddProducts<kPixels, N>(from, region.taps.data(), taps, panel, sums, to);
+        AddTaps<kPixels, N>(from, region.taps.data(), taps, panel, sums, to);
         filled = 0;
       }
   for (int64_t p = 0; p < filled; ++p)
-    AddProducts<1, N>(from + p, region.taps.data(), taps, panel, sums, to + p);
-}
-
-/// to[c][n] = from[n][c], eight by eight; rows `from_step` and `to_step` apart.
-HWY_INLINE void Transpose(const float* HWY_RESTRICT from, int64_t from_step, float* HWY_RESTRICT to,
-                          int64_t to_step) {
-  const D d;
-  const hn::Repartition<double, D> pairs;
-  V quarters[2][4];  // of rows 0-3 and 4-7, columns c and c + 4 of each
-  for (int64_t half = 0; half < 2; ++half) {
-    V row[4];
-    for (int64_t n = 0; n < 4; ++n) row[n] = hn::LoadU(d, from + (half * 4 + n) * from_step);
-    for (int64_t upper = 0; upper < 2; ++upper) {
-      const V first =
-          upper ? hn::InterleaveUpper(d, row[0], row[1]) : hn::InterleaveLower(d, row[0], row[1]);
-      const V second =
-          upper ? hn::InterleaveUpper(d, row[2], row[3]) : hn::InterleaveLower(d, row[2], row[3]);
-      const auto a = hn::BitCast(pairs, first), b = hn::BitCast(pairs, second);
-      quarters[half][upper * 2] = hn::BitCast(d, hn::InterleaveLower(pairs, a, b));
-      quarters[half][upper * 2 + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, a, b));
-    }
-  }
-  for (int64_t c = 0; c < 4; ++c) {
-    hn::StoreU(hn::ConcatLowerLower(d, quarters[1][c], quarters[0][c]), d, to + c * to_step);
-    hn::StoreU(hn::ConcatUpperUpper(d, quarters[1][c], quarters[0][c]), d, to + (c + 4) * to_step);
-  }
+    AddTaps<1, N>(from + p, region.taps.data(), taps, panel, sums, to + p);
 }
 
 /// The part of the kernel for some groups of source and target: [source group][tap][8][groups * 8].
 void PackPanel(const DirectConvolution& k, const DirectConvolution::Phase& phase,
                const float* kernel, int64_t source_group, int64_t source_groups,
                int64_t target_group, int64_t target_groups, float* panel) {
-  const int64_t width = target_groups * kBlock, matrix = k.kernel_in * k.kernel_out;
+  const int64_t width = target_groups * kLanes, matrix = k.kernel_in * k.kernel_out;
   for (int64_t g = source_group; g < source_group + source_groups; ++g)
     for (const int64_t tap : phase.taps) {
       const float* from = kernel + tap * matrix;
-      if (k.direction == DirectConvolution::Direction::kForward) {
-        from += g * kBlock * k.kernel_out + target_group * kBlock;
-        for (int64_t c = 0; c < kBlock; ++c)
+      if (k.direction == ConvolutionDirection::kForward) {
+        from += g * kLanes * k.kernel_out + target_group * kLanes;
+        for (int64_t c = 0; c < kLanes; ++c)
           std::copy_n(from + c * k.kernel_out, width, panel + c * width);
       } else {
-        from += target_group * kBlock * k.kernel_out + g * kBlock;
+        from += target_group * kLanes * k.kernel_out + g * kLanes;
         for (int64_t n = 0; n < target_groups; ++n)
-          Transpose(from + n * kBlock * k.kernel_out, k.kernel_out, panel + n * kBlock, width);
+          Transpose(from + n * kLanes * k.kernel_out, k.kernel_out, panel + n * kLanes, width);
       }
-      panel += kBlock * width;
+      panel += kLanes * width;
     }
 }
 
 /// Rows [first, last) of some groups of a band's images, side by side.
 void CopyBand(const DirectConvolution& k, const Walk& walk, const float* source, int64_t groups,
               int64_t first, int64_t last, float* band) {
-  const int64_t row = k.source_width * kBlock, plane = k.source_height * row;
+  const int64_t row = k.source_width * kLanes, plane = k.source_height * row;
   if (first >= last) return;
   for (int64_t i = 0; i < walk.images; ++i)
     for (int64_t g = 0; g < groups; ++g)
@@ -194,38 +128,38 @@ void CopyBand(const DirectConvolution& k, const Walk& walk, const float* source,
 }
 
 /// The epilogue's function over rows of some images.
-void Activate(const DirectConvolution& k, const DirectConvolution::Epilogue& epilogue,
+void Activate(const DirectConvolution& k, const ConvolutionLoops::Epilogue& epilogue,
               int64_t images, int64_t rows, float* target) {
-  const int64_t plane = k.target_height * k.target_width * kBlock;
+  const int64_t plane = k.target_height * k.target_width * kLanes;
   for (int64_t i = 0; i < images * k.target_groups; ++i) {
     float* y = target + i * plane;
     const void* operand = y;
     epilogue.activation(epilogue.params, &operand, y,
-                        static_cast<size_t>(rows * k.target_width * kBlock));
+                        static_cast<size_t>(rows * k.target_width * kLanes));
   }
 }
 
 void Run(const DirectConvolution& k, const float* source, const float* kernel,
-         const DirectConvolution::Epilogue& epilogue, float* target, float* scratch) {
+         const ConvolutionLoops::Epilogue& epilogue, float* target, float* scratch) {
   const auto row_phases = static_cast<int64_t>(k.rows.phases.size()),
              column_phases = static_cast<int64_t>(k.columns.phases.size());
-  const int64_t places = k.rows.phases.front().count, source_row = k.source_width * kBlock,
-                source_plane = k.source_height * source_row, target_row = k.target_width * kBlock,
+  const int64_t places = k.rows.phases.front().count, source_row = k.source_width * kLanes,
+                source_plane = k.source_height * source_row, target_row = k.target_width * kLanes,
                 target_plane = k.target_height * target_row,
                 band_plane = k.band_height * source_row;
-  alignas(32) static constexpr float kZeros[kMaxGroups * kBlock] = {};
+  alignas(32) static constexpr float kZeros[kMaxGroups * kLanes] = {};
   Walk walk{.images = 0,
             .block_groups = k.block_groups,
             .source_image = (k.is_copied ? k.block_groups : k.source_groups) * band_plane,
             .source_row = k.rows.step * source_row,
-            .source_column = k.columns.step * kBlock,
+            .source_column = k.columns.step * kLanes,
             .target_image = k.target_image(),
             .target_row = row_phases * target_row,
-            .target_column = column_phases * kBlock};
+            .target_column = column_phases * kLanes};
   float *band = scratch, *panel = band + k.copied_floats();
-  for (int64_t image = 0; image < k.images; image += k.band_images)
+  for (int64_t image = 0; image < k.images(); image += k.band_images)
     for (int64_t q = 0; q < places; q += k.band_rows) {
-      walk.images = std::min(k.band_images, k.images - image);
+      walk.images = std::min(k.band_images, k.images() - image);
       const int64_t q_end = std::min(q + k.band_rows, places);
       const int64_t first = std::max(q * k.rows.step + k.rows.first, int64_t{0});
       const int64_t last = std::min((q_end - 1) * k.rows.step + k.rows.last + 1, k.source_height);
@@ -241,16 +175,16 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
             const int64_t left = k.target_groups - t;
             const int64_t n = left == kMaxGroups + 1 ? 3 : std::min(kMaxGroups, left);
             PackPanel(k, phase, kernel, g, groups, t, n, panel);
-            const float* bias = epilogue.bias == nullptr ? kZeros : epilogue.bias + t * kBlock;
+            const float* bias = epilogue.bias == nullptr ? kZeros : epilogue.bias + t * kLanes;
             const Sums sums{g == 0 ? bias : nullptr, target_plane};
             float* to = target + image * walk.target_image + t * target_plane +
-                        phase.row * target_row + phase.column * kBlock;
+                        phase.row * target_row + phase.column * kLanes;
             for (const Region& region : phase.regions) {
               const int64_t begin = std::max(q, region.row), end = std::min(q_end, region.row_end);
-              const auto add = n == 4   ? AddAllProducts<4>
-                               : n == 3 ? AddAllProducts<3>
-                               : n == 2 ? AddAllProducts<2>
-                                        : AddAllProducts<1>;
+              const auto add = n == 4   ? AddRegion<4>
+                               : n == 3 ? AddRegion<3>
+                               : n == 2 ? AddRegion<2>
+                                        : AddRegion<1>;
               add(walk, region, begin, end, from, groups, panel, sums, to);
             }
             t += n;
@@ -278,7 +212,6 @@ namespace {
 
 using Axis = DirectConvolution::Axis;
 using AxisPhase = DirectConvolution::AxisPhase;
-using Direction = DirectConvolution::Direction;
 
 // In floats: the panel of a block's kernel stays in a first-level cache of 32 KB, a band's
 // sources and the sums of four groups in a second-level one of 512 KB.
@@ -317,8 +250,8 @@ std::vector<AxisPhase::Segment> make_segments(const AxisPhase& phase, int64_t st
   return segments;
 }
 
-Axis make_axis(const ConvolutionGeometry& g, size_t i, Direction direction) {
-  const bool is_forward = direction == Direction::kForward, is_row = i == 0;
+Axis make_axis(const ConvolutionGeometry& g, size_t i, ConvolutionDirection direction) {
+  const bool is_forward = direction == ConvolutionDirection::kForward, is_row = i == 0;
   const int64_t x = is_row ? g.height : g.width, y = is_row ? g.out_height : g.out_width,
                 taps = is_row ? g.kernel_height : g.kernel_width;
   const int64_t stride = g.strides[i], dilation = g.dilation[i], pad = g.pad_low[i];
@@ -343,17 +276,17 @@ Axis make_axis(const ConvolutionGeometry& g, size_t i, Direction direction) {
 
 }  // namespace
 
-DirectConvolution::DirectConvolution(const ConvolutionGeometry& g, Direction direction)
-    : direction(direction), images(g.images) {
-  const bool is_forward = direction == Direction::kForward;
+DirectConvolution::DirectConvolution(const ConvolutionGeometry& g, ConvolutionDirection direction)
+    : direction(direction), images_(g.images) {
+  const bool is_forward = direction == ConvolutionDirection::kForward;
   source_groups = is_forward ? g.in_groups : g.out_groups;
   source_height = is_forward ? g.height : g.out_height;
   source_width = is_forward ? g.width : g.out_width;
   target_groups = is_forward ? g.out_groups : g.in_groups;
   target_height = is_forward ? g.out_height : g.height;
   target_width = is_forward ? g.out_width : g.width;
-  kernel_in = g.in_groups * kBlock;
-  kernel_out = g.out_groups * kBlock;
+  kernel_in = g.in_groups * kLanes;
+  kernel_out = g.out_groups * kLanes;
   rows = make_axis(g, 0, direction);
   columns = make_axis(g, 1, direction);
   choose_sizes();
@@ -368,7 +301,7 @@ void DirectConvolution::choose_sizes() {
   for (const AxisPhase& row : rows.phases)
     for (const AxisPhase& column : columns.phases)
       taps = std::max(taps, row.taps.size() * column.taps.size());
-  block_groups = even_part(source_groups, kPanelRows / (kBlock * static_cast<int64_t>(taps)));
+  block_groups = even_part(source_groups, kPanelRows / (kLanes * static_cast<int64_t>(taps)));
   const int64_t row_places = rows.phases.front().count, places = columns.phases.front().count;
   const auto height_of = [&](int64_t band) {
     return std::min((band - 1) * rows.step + std::max(rows.last - rows.first, int64_t{0}) + 1,
@@ -376,19 +309,19 @@ void DirectConvolution::choose_sizes() {
   };
   // Of a band of one image.
   const auto size_of = [&](int64_t band) {
-    return block_groups * height_of(band) * source_width * kBlock +
-           band * places * kMaxGroups * kBlock;
+    return block_groups * height_of(band) * source_width * kLanes +
+           band * places * kMaxGroups * kLanes;
   };
   band_rows = row_places;
   while (band_rows > 1 && (size_of(band_rows) > kSecondCache || band_rows * places > kPixels))
     band_rows = (band_rows + 1) / 2;
   const int64_t fitting =
       std::min(kSecondCache / size_of(band_rows), kPixels / (band_rows * places));
-  band_images = band_rows < row_places ? 1 : even_part(images, fitting);
+  band_images = band_rows < row_places ? 1 : even_part(images_, fitting);
   band_height = height_of(band_rows);
   is_copied =
       band_height < source_height || sources_collide(band_images, block_groups, source_groups,
-                                                     source_height * source_width * kBlock);
+                                                     source_height * source_width * kLanes);
 }
 
 DirectConvolution::Phase DirectConvolution::make_phase(size_t row, size_t column,
@@ -408,7 +341,7 @@ DirectConvolution::Phase DirectConvolution::make_phase(size_t row, size_t column
             const int64_t at =
                 (group * band_height + r.taps[static_cast<size_t>(a)].offset) * source_width +
                 c.taps[static_cast<size_t>(b)].offset;
-            region.taps.push_back({at * kBlock, group * matrices + a * width + b});
+            region.taps.push_back({at * kLanes, group * matrices + a * width + b});
           }
       phase.regions.push_back(std::move(region));
     }
@@ -419,7 +352,7 @@ size_t DirectConvolution::scratch_bytes() const {
   size_t matrices = 0;
   for (const Phase& phase : phases) matrices = std::max(matrices, phase.taps.size());
   const int64_t panel =
-      static_cast<int64_t>(matrices) * block_groups * kBlock * kMaxGroups * kBlock;
+      static_cast<int64_t>(matrices) * block_groups * kLanes * kMaxGroups * kLanes;
   return static_cast<size_t>(copied_floats() + panel) * sizeof(float);
 }
 

@@ -5,11 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "lockstep/backend/onednn/convolution_geometry.h"
-#include "lockstep/backend/onednn/pointwise_kernels.h"
+#include "lockstep/backend/onednn/convolution_loops.h"
 
 namespace lockstep {
 
@@ -19,25 +17,18 @@ namespace lockstep {
 /// different taps: they are computed in phases, a phase for each remainder of row and column. Taps
 /// that fall outside the source are left out: a phase has regions, in each of which all pixels
 /// have the same taps.
-class DirectConvolution {
+class DirectConvolution : public ConvolutionLoops {
  public:
-  static constexpr int64_t kBlock = 8;  // channels in a group, of x and of y
-  enum class Direction { kForward, kInputGradient };
+  DirectConvolution(const ConvolutionGeometry& geometry, ConvolutionDirection direction);
 
-  DirectConvolution(const ConvolutionGeometry& geometry, Direction direction);
-
-  size_t scratch_bytes() const;
-
-  /// What happens to a sum before it is written: its channel's bias, and a function of one operand.
-  struct Epilogue {
-    /// Called when elements [first, end) of the target are done: whole images.
-    const std::function<void(int64_t first, int64_t end)>& completed;
-    const float* bias = nullptr;  // [channels of the target]
-    PointFn activation = nullptr;
-    const float* params = nullptr;
-  };
   void run(const float* source, const float* kernel, const Epilogue& epilogue, float* target,
-           float* scratch) const;
+           float* scratch) const override;
+  size_t scratch_bytes() const override;
+  int64_t images() const override { return images_; }
+  int64_t target_image() const override {
+    return target_groups * target_height * target_width * kLanes;
+  }
+  const char* name() const override { return "direct"; }
 
   // What the loops read. Lengths and distances in floats unless said otherwise.
 
@@ -75,10 +66,8 @@ class DirectConvolution {
     std::vector<Region> regions;
   };
 
-  int64_t target_image() const { return target_groups * target_height * target_width * kBlock; }
-
-  Direction direction;
-  int64_t images, source_groups, source_height, source_width;
+  ConvolutionDirection direction;
+  int64_t source_groups, source_height, source_width;
   int64_t target_groups, target_height, target_width;
   int64_t kernel_in, kernel_out;  // channels of x and of y
   Axis rows, columns;
@@ -88,10 +77,12 @@ class DirectConvolution {
   int64_t band_height;             // rows of the source that a band reads, at most
   bool is_copied;                  // are a band's sources copied side by side, or read in place?
   int64_t copied_floats() const {
-    return is_copied ? band_images * block_groups * band_height * source_width * kBlock : 0;
+    return is_copied ? band_images * block_groups * band_height * source_width * kLanes : 0;
   }
 
  private:
+  int64_t images_;
+
   void choose_sizes();
   Phase make_phase(size_t row, size_t column, int64_t kernel_width) const;
 };

@@ -6,27 +6,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "lockstep/backend/onednn/convolution_geometry.h"
+#include "lockstep/backend/onednn/convolution_loops.h"
 
 namespace lockstep {
 
-/// The work laid out once; run by any number of threads.
-class KernelGradient {
+class KernelGradient : public KernelGradientLoops {
  public:
-  static constexpr int64_t kOutBlock = 8;  // channels in a group of dy
-
   explicit KernelGradient(const ConvolutionGeometry& shapes);
 
-  size_t scratch_bytes() const;
-
-  /// dkernel [kernel_height, kernel_width, in_groups * in_block, out_groups * 8]; dbias, where it
-  /// is not null, [out_groups * 8], the sum of dy over images and pixels.
-  void run(const float* x, const float* dy, float* dkernel, float* dbias, float* scratch) const;
-
-  /// Pixels of dy that are summed in registers before memory is touched.
-  struct Block {
-    int64_t images, rows, columns;
-  };
+  void run(const float* x, const float* dy, float* dkernel, float* dbias,
+           float* scratch) const override;
+  size_t scratch_bytes() const override;
+  const char* name() const override { return "direct"; }
 
   // What the loops read, in units of elements.
   ConvolutionGeometry s;
@@ -35,8 +26,8 @@ class KernelGradient {
   // Of each element (kh, kw, c) of one group's kernel: where its first pixel lies in a padded
   // image, and its row in dkernel.
   std::vector<int64_t> offsets, rows;
-  int64_t batch;  // images that go through all groups before the next do: they stay in a cache
-  Block block;    // the most that is summed at once: it stays in the first-level cache
+  int64_t batch;     // images that go through all groups before the next do: they stay in a cache
+  PixelBlock block;  // the most that is summed at once: it stays in the first-level cache
 };
 
 }  // namespace lockstep

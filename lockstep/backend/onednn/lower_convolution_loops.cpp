@@ -2,12 +2,13 @@
 #include "lockstep/backend/onednn/convolution.h"
 #include "lockstep/backend/onednn/direct_convolution.h"
 #include "lockstep/backend/onednn/kernel_gradient.h"
+#include "lockstep/backend/onednn/winograd.h"
 #include "lockstep/ir/flops.h"
 
 namespace lockstep {
 namespace {
 
-class DirectConvolutionStep : public LeadingStep {
+class ConvolutionStep : public LeadingStep {
  public:
   /// Slots and, where there is one, the function of the sums.
   struct Operands {
@@ -15,45 +16,46 @@ class DirectConvolutionStep : public LeadingStep {
     std::optional<int> bias;
     std::optional<PointCall> activation;
   };
-  DirectConvolutionStep(std::string what, double flops, DirectConvolution convolution,
-                        Operands operands)
+  ConvolutionStep(std::string what, double flops, std::unique_ptr<ConvolutionLoops> convolution,
+                  Operands operands)
       : what_(std::move(what)),
         flops_(flops),
         convolution_(std::move(convolution)),
         operands_(operands) {}
-  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  size_t scratch_bytes() const override { return convolution_->scratch_bytes(); }
   std::vector<int> slots_read() const override {
     std::vector<int> slots{operands_.source, operands_.kernel};
     if (operands_.bias) slots.push_back(*operands_.bias);
     return slots;
   }
   int target() const override { return operands_.target; }
-  int64_t size() const override { return convolution_.images * grain(); }
-  int64_t grain() const override { return convolution_.target_image(); }
+  int64_t size() const override { return convolution_->images() * grain(); }
+  int64_t grain() const override { return convolution_->target_image(); }
   void run_parts(const Frame& frame, const Completed& completed) const override {
-    DirectConvolution::Epilogue epilogue{completed};
+    ConvolutionLoops::Epilogue epilogue{completed};
     if (operands_.bias) epilogue.bias = frame.at<float>(*operands_.bias);
     if (operands_.activation) {
       epilogue.activation = operands_.activation->function;
       epilogue.params = operands_.activation->params.data();
     }
-    convolution_.run(frame.at<float>(operands_.source), frame.at<float>(operands_.kernel), epilogue,
-                     frame.at<float>(operands_.target), reinterpret_cast<float*>(frame.scratch));
+    convolution_->run(frame.at<float>(operands_.source), frame.at<float>(operands_.kernel),
+                      epilogue, frame.at<float>(operands_.target),
+                      reinterpret_cast<float*>(frame.scratch));
   }
-  std::string describe() const override { return what_ + " own"; }
+  std::string describe() const override { return what_ + " own " + convolution_->name(); }
   double flops() const override { return flops_; }
 
  private:
   std::string what_;
   double flops_;
-  DirectConvolution convolution_;
+  std::unique_ptr<ConvolutionLoops> convolution_;
   Operands operands_;
 };
 
 class KernelGradientStep : public Step {
  public:
-  KernelGradientStep(std::string what, double flops, KernelGradient gradient, int x, int dy,
-                     int dkernel, std::optional<int> dbias)
+  KernelGradientStep(std::string what, double flops, std::unique_ptr<KernelGradientLoops> gradient,
+                     int x, int dy, int dkernel, std::optional<int> dbias)
       : what_(std::move(what)),
         flops_(flops),
         gradient_(std::move(gradient)),
@@ -61,19 +63,19 @@ class KernelGradientStep : public Step {
         dy_(dy),
         dkernel_(dkernel),
         dbias_(dbias) {}
-  size_t scratch_bytes() const override { return gradient_.scratch_bytes(); }
+  size_t scratch_bytes() const override { return gradient_->scratch_bytes(); }
   void run(const Frame& frame) const override {
-    gradient_.run(frame.at<float>(x_), frame.at<float>(dy_), frame.at<float>(dkernel_),
-                  dbias_ ? frame.at<float>(*dbias_) : nullptr,
-                  reinterpret_cast<float*>(frame.scratch));
+    gradient_->run(frame.at<float>(x_), frame.at<float>(dy_), frame.at<float>(dkernel_),
+                   dbias_ ? frame.at<float>(*dbias_) : nullptr,
+                   reinterpret_cast<float*>(frame.scratch));
   }
-  std::string describe() const override { return what_ + " own"; }
+  std::string describe() const override { return what_ + " own " + gradient_->name(); }
   double flops() const override { return flops_; }
 
  private:
   std::string what_;
   double flops_;
-  KernelGradient gradient_;
+  std::unique_ptr<KernelGradientLoops> gradient_;
   int x_, dy_, dkernel_;
   std::optional<int> dbias_;
 };
@@ -97,6 +99,18 @@ ConvolutionGeometry geometry_of(const ConvShapes& shapes, const ConvBlocks& bloc
           .pad_high = {a.pad_high[0], a.pad_high[1]}};
 }
 
+std::unique_ptr<ConvolutionLoops> convolution_loops(const ConvolutionGeometry& geometry,
+                                                    ConvolutionDirection direction) {
+  if (is_winograd_worthwhile(geometry))
+    return std::make_unique<WinogradConvolution>(geometry, direction);
+  return std::make_unique<DirectConvolution>(geometry, direction);
+}
+
+std::unique_ptr<KernelGradientLoops> kernel_gradient_loops(const ConvolutionGeometry& geometry) {
+  if (is_winograd_worthwhile(geometry)) return std::make_unique<WinogradKernelGradient>(geometry);
+  return std::make_unique<KernelGradient>(geometry);
+}
+
 std::string name_of(const Lowering& l, const Node& node, int result) {
   return fmt::format("{} {}", op_def(node.opcode).mnemonic, l.type(result).str());
 }
@@ -112,7 +126,7 @@ void lower_kernel_gradient(Lowering& l, const Node& node, const ConvShapes& shap
   const int dkernel = l.write(node.results[0]);
   l.add(std::make_unique<KernelGradientStep>(
       name_of(l, node, node.results[0]), contraction_flops(l.graph(), node),
-      KernelGradient(geometry_of(shapes, blocks)), x, dy, dkernel, dbias));
+      kernel_gradient_loops(geometry_of(shapes, blocks)), x, dy, dkernel, dbias));
 }
 
 void lower_direct(Lowering& l, const Node& node, const ConvShapes& shapes,
@@ -120,7 +134,7 @@ void lower_direct(Lowering& l, const Node& node, const ConvShapes& shapes,
   const bool is_forward = node.opcode == Opcode::kConv2d;
   const Layout source =
       is_forward ? image_layout(shapes.x, blocks.x) : image_layout(shapes.y, blocks.y);
-  DirectConvolutionStep::Operands operands{};
+  ConvolutionStep::Operands operands{};
   operands.source = l.read_as(node.operands[0], source);
   operands.kernel = l.read(node.operands[1]);
   int result = node.results[0];
@@ -132,11 +146,11 @@ void lower_direct(Lowering& l, const Node& node, const ConvShapes& shapes,
     result = epilogue.result;
   }
   operands.target = l.write(result);
-  l.add(std::make_unique<DirectConvolutionStep>(
+  l.add(std::make_unique<ConvolutionStep>(
       name_of(l, node, result), contraction_flops(l.graph(), node),
-      DirectConvolution(geometry_of(shapes, blocks),
-                        is_forward ? DirectConvolution::Direction::kForward
-                                   : DirectConvolution::Direction::kInputGradient),
+      convolution_loops(geometry_of(shapes, blocks), is_forward
+                                                         ? ConvolutionDirection::kForward
+                                                         : ConvolutionDirection::kInputGradient),
       operands));
 }
 
@@ -144,11 +158,11 @@ void lower_direct(Lowering& l, const Node& node, const ConvShapes& shapes,
 
 bool has_loops(Opcode opcode, const ConvShapes& shapes) {
   const int64_t in = shapes.x[3], out = shapes.y[3];
-  if (shapes.attrs.groups != 1 || native_block() != DirectConvolution::kBlock ||
-      vector_floats() != DirectConvolution::kBlock || out % DirectConvolution::kBlock != 0)
+  if (shapes.attrs.groups != 1 || native_block() != kLanes || vector_floats() != kLanes ||
+      out % kLanes != 0)
     return false;
-  if (opcode == Opcode::kConv2dKernelGradient) return out > KernelGradient::kOutBlock;
-  return in % DirectConvolution::kBlock == 0;
+  if (opcode == Opcode::kConv2dKernelGradient) return out > kLanes;
+  return in % kLanes == 0;
 }
 
 void lower_by_loops(Lowering& l, const Node& node) {
