@@ -199,7 +199,11 @@ void WeightGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const 
   for (int64_t s = 0; s < k; ++s) std::copy_n(dy + s * n, n, padded + s * kSkinny);
   for (int64_t begin = 0; begin < m; begin += kTile) {
     const int64_t count = std::min(kTile, m - begin);
-    for (int64_t s = 0; s < k; ++s) std::copy_n(x + s * m + begin, count, chunk + s * kTile);
+    for (int64_t s = 0; s < k; ++s) {
+      const float* from = x + s * m + begin;
+      std::copy_n(from, count, chunk + s * kTile);
+      for (int64_t i = 0; i < kTile; i += kLine) hwy::Prefetch(from + kTile + i);
+    }
     int64_t i = 0;
     for (; i + kRows <= count; i += kRows)
       OuterProducts<kRows>(chunk + i, padded, k, sums + i * kSkinny);

@@ -21,8 +21,6 @@ constexpr int64_t kMaxGroups = 4;  // of the target, computed together
 // Matrices of places begin this much further apart than they are long, in floats: with lengths a
 // power of two they would compete for the same lines of a cache.
 constexpr int64_t kGap = 16;
-// Pixels from a tile to those asked for ahead.
-constexpr int64_t kAhead = 12;
 
 /// Tiles whose products with N groups are in registers together.
 constexpr int64_t tiles_of(int64_t groups) {
@@ -204,8 +202,9 @@ void TransformSources(const SourceImages& s, const WinogradTiles& tiles, int64_t
     Plane from{s.pixels + (corner.image * s.groups + group) * plane, s.height, s.width};
     if (from.holds(row, column, 4)) {
       for (int64_t g = 0; g < groups; ++g, at += kLanes, from.pixels += plane) {
-        const float* ahead = from.pixels + (row * s.width + column + kAhead) * kLanes;
-        for (int64_t i = 0; i < 4; ++i) hwy::Prefetch(ahead + i * s.width * kLanes);
+        const float* below = from.pixels + ((row + 4) * s.width + column + 2) * kLanes;
+        hwy::Prefetch(below);
+        hwy::Prefetch(below + s.width * kLanes);
         TransformSource<true>(from, row, column, at, step);
       }
     } else {
@@ -284,6 +283,8 @@ void WriteTarget(const WinogradConvolution& k, int64_t first, int64_t end, const
     TransformProducts(products, step, start, y);
     float* to = target + (corner.image * k.target_groups + group) * plane + corner.row * row +
                 corner.column * kLanes;
+    hwy::Prefetch(to + 2 * row);
+    hwy::Prefetch(to + 3 * row);
     const bool has_right = corner.column + 1 < k.target_width;
     hn::StoreU(y[0][0], d, to);
     if (has_right) hn::StoreU(y[0][1], d, to + kLanes);
@@ -349,9 +350,9 @@ void TransformCotangents(const WinogradKernelGradient& k, const float* dy, int64
   for (int64_t tile = first; tile < end; ++tile, to += kLanes, advance(k.tiles, corner)) {
     const Plane from{dy + (corner.image * k.s.out_groups + group) * plane, k.s.out_height,
                      k.s.out_width};
-    const float* ahead = from.pixels + (corner.row * from.width + corner.column + kAhead) * kLanes;
-    hwy::Prefetch(ahead);
-    hwy::Prefetch(ahead + from.width * kLanes);
+    const float* below = from.pixels + ((corner.row + 2) * from.width + corner.column) * kLanes;
+    hwy::Prefetch(below);
+    hwy::Prefetch(below + from.width * kLanes);
     const V e = from.holds(corner.row, corner.column, 2)
                     ? TransformCotangent<true>(from, corner.row, corner.column, to, step)
                     : TransformCotangent<false>(from, corner.row, corner.column, to, step);
@@ -429,10 +430,13 @@ constexpr int64_t kSecondCache = 256 * 1024 / sizeof(float);
 // Tiles of a block. Fewer would read kernels and sums from far too often.
 constexpr int64_t kMinBlock = 2 * kTileStep, kMaxBlock = 4 * kTileStep;
 
-/// As many tiles as fit the cache with `floats` each.
-int64_t block_of(int64_t floats, int64_t available) {
-  return std::clamp(available / floats / kTileStep * kTileStep, kMinBlock, kMaxBlock);
+/// As many tiles as fit the cache with `floats` each; where that is too few, more than fit.
+int64_t block_of(int64_t floats) {
+  const int64_t fitting = kSecondCache / floats / kTileStep * kTileStep;
+  return fitting < kMinBlock ? kMaxBlock : std::min(fitting, kMaxBlock);
 }
+
+constexpr int64_t kMinTiles = 16;  // of an image
 
 WinogradTiles tiles_of_target(int64_t images, int64_t height, int64_t width) {
   return {images, (height + 1) / 2, (width + 1) / 2};
@@ -445,9 +449,11 @@ bool is_winograd_worthwhile(const ConvolutionGeometry& g) {
   if (g.kernel_height != 3 || g.kernel_width != 3 || g.strides != ones || g.dilation != ones ||
       g.in_block != kLanes)
     return false;
-  // Against 9 a pixel, and a quarter more for the transforms.
+  // Against 9 a pixel, and a quarter more for the transforms. A single image is to be worth the
+  // kernel's.
   const WinogradTiles tiles = tiles_of_target(1, g.out_height, g.out_width);
-  return tiles.of_image() * kPlaces * 5 <= g.out_height * g.out_width * 9 * 4;
+  return tiles.of_image() >= kMinTiles &&
+         tiles.of_image() * kPlaces * 5 <= g.out_height * g.out_width * 9 * 4;
 }
 
 WinogradConvolution::WinogradConvolution(const ConvolutionGeometry& g,
@@ -463,7 +469,7 @@ WinogradConvolution::WinogradConvolution(const ConvolutionGeometry& g,
   pad_top = is_forward ? g.pad_low[0] : 2 - g.pad_low[0];
   pad_left = is_forward ? g.pad_low[1] : 2 - g.pad_low[1];
   tiles = tiles_of_target(g.images, target_height, target_width);
-  block = block_of(kPlaces * (source_groups + kMaxGroups) * kLanes, kSecondCache);
+  block = block_of(kPlaces * (source_groups + kMaxGroups) * kLanes);
 }
 
 size_t WinogradConvolution::scratch_bytes() const {
@@ -485,7 +491,7 @@ WinogradKernelGradient::WinogradKernelGradient(const ConvolutionGeometry& g)
   out_block = std::min((out_block + kOuterGroups - 1) / kOuterGroups * kOuterGroups, s.out_groups);
   channels.resize(static_cast<size_t>(in_block * kLanes));
   std::iota(channels.begin(), channels.end(), int64_t{0});
-  block = block_of(kPlaces * (in_block + kOuterGroups) * kLanes, kSecondCache);
+  block = block_of(kPlaces * (in_block + kOuterGroups) * kLanes);
 }
 
 size_t WinogradKernelGradient::scratch_bytes() const {
