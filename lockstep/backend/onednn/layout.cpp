@@ -1,13 +1,15 @@
 #include "lockstep/backend/onednn/layout.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace lockstep {
 namespace {
 
-constexpr int64_t kTile =
-    16;  // pixels by groups: both sides of a tile stay in the first-level cache
+// Pixels by groups: both sides of a tile stay in the first-level cache.
+constexpr int64_t kTile = 16;
 
 /// to[c, r] = from[r, c] for units of kBytes bytes.
 template <size_t kBytes>
@@ -20,10 +22,43 @@ void transpose_units(int64_t rows, int64_t columns, const std::byte* from, std::
                       from + (r * columns + c) * static_cast<int64_t>(kBytes), kBytes);
 }
 
+constexpr int64_t kByteRows = 64, kByteColumns = 64;
+
+/// Every second byte. Compilers make vectors of this loop, and not of those with longer steps.
+void split_bytes(int64_t pairs, const std::byte* __restrict from, std::byte* __restrict even,
+                 std::byte* __restrict odd) {
+  for (int64_t i = 0; i < pairs; ++i) {
+    even[i] = from[2 * i];
+    odd[i] = from[2 * i + 1];
+  }
+}
+
+/// transpose_units<1> of at most kByteRows rows and kByteColumns columns, which are a power of two,
+/// by halving the columns; columns of the result are `step` apart.
+void transpose_bytes(int64_t rows, int64_t columns, int64_t step, const std::byte* from,
+                     std::byte* to) {
+  if (columns == 1) {
+    std::memcpy(to, from, static_cast<size_t>(rows));
+    return;
+  }
+  if (columns == 2) {
+    split_bytes(rows, from, to, to + step);
+    return;
+  }
+  std::byte even[kByteRows * kByteColumns / 2], odd[kByteRows * kByteColumns / 2];
+  split_bytes(rows * columns / 2, from, even, odd);
+  transpose_bytes(rows, columns / 2, 2 * step, even, to);
+  transpose_bytes(rows, columns / 2, 2 * step, odd, to + step);
+}
+
 void transpose(size_t unit, int64_t rows, int64_t columns, const std::byte* from, std::byte* to) {
   switch (unit) {
     case 1:
-      return transpose_units<1>(rows, columns, from, to);
+      if (columns > kByteColumns || !std::has_single_bit(static_cast<uint64_t>(columns)))
+        return transpose_units<1>(rows, columns, from, to);
+      for (int64_t r = 0; r < rows; r += kByteRows)
+        transpose_bytes(std::min(kByteRows, rows - r), columns, rows, from + r * columns, to + r);
+      return;
     case 2:
       return transpose_units<2>(rows, columns, from, to);
     case 4:

@@ -361,9 +361,15 @@ HWY_INLINE void mask_words(const DropoutRow& row, int64_t chunk, uint16_t (&mask
     for (size_t half = 0; half < 8; ++half) {
       const V32 word = words[half / 2];
       const V32 value = half % 2 == 0 ? hn::And(word, low) : hn::ShiftRight<16>(word);
-      uint8_t bits[8] = {};
-      hn::StoreMaskBits(signed_d, hn::Gt(hn::BitCast(signed_d, value), below), bits);
-      mask[half] |= static_cast<uint16_t>((bits[0] | bits[1] << 8) << lane);
+      const auto is_kept = hn::Gt(hn::BitCast(signed_d, value), below);
+      if constexpr (hn::MaxLanes(U16()) >= 8) {
+        // Whole bytes, the lowest of a word first.
+        hn::StoreMaskBits(signed_d, is_kept, reinterpret_cast<uint8_t*>(&mask[half]) + lane / 8);
+      } else {
+        uint8_t bits[8] = {};
+        hn::StoreMaskBits(signed_d, is_kept, bits);
+        mask[half] |= static_cast<uint16_t>(bits[0] << lane);
+      }
     }
   }
 }
