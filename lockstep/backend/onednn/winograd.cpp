@@ -184,14 +184,15 @@ HWY_INLINE void TransformKernelSums(const float* from, int64_t step, float* to, 
   }
 }
 
-/// Tiles [first, end) of some groups of images at `source` to [place][tile][groups * 8]; those up
-/// to a multiple of kTileStep are zero. The first tile begins `top` rows and `left` columns before
-/// the image.
+/// Images that tiles are read from.
 struct SourceImages {
   const float* pixels;
   int64_t groups, height, width;  // of an image
-  int64_t top, left;
+  int64_t top, left;              // rows and columns from the first tile's begin to the image's
 };
+
+/// Tiles [first, end) of some groups to [place][tile][groups * 8]; those up to a multiple of
+/// kTileStep are zero.
 void TransformSources(const SourceImages& s, const WinogradTiles& tiles, int64_t first, int64_t end,
                       int64_t group, int64_t groups, int64_t step, float* to) {
   const int64_t plane = s.height * s.width * kLanes, width = groups * kLanes;
@@ -202,6 +203,7 @@ void TransformSources(const SourceImages& s, const WinogradTiles& tiles, int64_t
     Plane from{s.pixels + (corner.image * s.groups + group) * plane, s.height, s.width};
     if (from.holds(row, column, 4)) {
       for (int64_t g = 0; g < groups; ++g, at += kLanes, from.pixels += plane) {
+        // What the tiles below read first: it comes from far.
         const float* below = from.pixels + ((row + 4) * s.width + column + 2) * kLanes;
         hwy::Prefetch(below);
         hwy::Prefetch(below + s.width * kLanes);
@@ -217,8 +219,8 @@ void TransformSources(const SourceImages& s, const WinogradTiles& tiles, int64_t
     std::fill_n(to + p * step + count * width, (padded - count) * width, 0.0f);
 }
 
-/// The kernel for the loops: [panel of groups of the target][place][channel of the source][groups *
-/// 8].
+/// The kernel, transformed, for the loops: for each panel of N groups of the target [place][channel
+/// of the source][N * 8].
 void PackKernel(const WinogradConvolution& k, const float* kernel, float* packed) {
   const int64_t in = k.source_groups * kLanes, out = k.target_groups * kLanes;
   const bool is_forward = k.direction == ConvolutionDirection::kForward;
@@ -436,7 +438,8 @@ int64_t block_of(int64_t floats) {
   return fitting < kMinBlock ? kMaxBlock : std::min(fitting, kMaxBlock);
 }
 
-constexpr int64_t kMinTiles = 16;  // of an image
+// Of an image.
+constexpr int64_t kMinTiles = 16;
 
 WinogradTiles tiles_of_target(int64_t images, int64_t height, int64_t width) {
   return {images, (height + 1) / 2, (width + 1) / 2};
@@ -449,8 +452,8 @@ bool is_winograd_worthwhile(const ConvolutionGeometry& g) {
   if (g.kernel_height != 3 || g.kernel_width != 3 || g.strides != ones || g.dilation != ones ||
       g.in_block != kLanes)
     return false;
-  // Against 9 a pixel, and a quarter more for the transforms. A single image is to be worth the
-  // kernel's.
+  // Against 9 multiplications a pixel, with a quarter more for the transforms of tiles. That of the
+  // kernel is not worth its time for a few tiles, and a batch may be one image.
   const WinogradTiles tiles = tiles_of_target(1, g.out_height, g.out_width);
   return tiles.of_image() >= kMinTiles &&
          tiles.of_image() * kPlaces * 5 <= g.out_height * g.out_width * 9 * 4;
