@@ -70,12 +70,19 @@ TEST(ResumedRun, ACheckpointThatCannotBeWrittenLosesNoTraining) {
   FitArguments arguments = make_arguments(folder.path());
   arguments.epochs = 2;
   arguments.sink = [](std::string_view) {};
+  int moved = 0;
   // A file stands where the folder of checkpoints was.
   arguments.callbacks = {
       LambdaCallback({.on_epoch_end = [&](TrainingControl&, int64_t epoch, Logs&) {
         if (epoch == 0) return;
-        std::filesystem::rename(folder / "run/checkpoints", folder / "run/moved");
-        write_file_atomically(folder / "run/checkpoints", "");
+        write_file_atomically(folder / "run/file", "");
+        // An earlier checkpoint may still be on its way, and its folder come back.
+        std::error_code error;
+        do {
+          std::filesystem::rename(folder / "run/checkpoints",
+                                  folder.path() / fmt::format("run/moved-{}", moved++), error);
+          std::filesystem::rename(folder / "run/file", folder / "run/checkpoints", error);
+        } while (error);
       }})};
   Model model = make_model();
   const History history = model.fit(make_data(150, 1), arguments);
