@@ -17,9 +17,10 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kChunk = 256;  // rows of w at a time
-constexpr int64_t kTile = 64;    // the same where all rows of x are copied: they stay in L1
-constexpr int64_t kRows = 4;     // rows of x whose sums are in registers at once
+constexpr int64_t kChunk = 256;    // rows of w at a time
+constexpr int64_t kColumns = 512;  // the same of rows of dx: what follows reads as many in a row
+constexpr int64_t kTile = 64;      // the same where all rows of x are copied: they stay in L1
+constexpr int64_t kRows = 4;       // rows of x whose sums are in registers at once
 
 constexpr int64_t kLine = 16;      // floats of a cache line
 constexpr int64_t kRunsAhead = 8;  // of blocked images: far enough for memory to answer
@@ -137,7 +138,8 @@ HWY_INLINE void CombineColumns(const float* dy, int64_t k, const float* columns,
     for (int64_t c = 0; c < k; ++c) {
       const V value = hn::Set(d, dy[c]);
       for (int64_t v = 0; v < vectors; ++v)
-        total[v] = hn::MulAdd(value, hn::LoadU(d, columns + c * kChunk + i + v * kLanes), total[v]);
+        total[v] =
+            hn::MulAdd(value, hn::LoadU(d, columns + c * kColumns + i + v * kLanes), total[v]);
     }
     for (int64_t v = 0; v < vectors; ++v) {
       const int64_t at = i + v * kLanes, left = count - at;
@@ -156,13 +158,13 @@ HWY_INLINE void CombineColumns(const float* dy, int64_t k, const float* columns,
 void InputGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const float* dy,
                    const float* w, float* dx, float* scratch,
                    const std::function<void(int64_t, int64_t)>& completed) {
-  float *columns = scratch, *packed = scratch + kSkinny * kChunk;
-  std::fill_n(columns, kSkinny * kChunk, 0.0f);
-  for (int64_t begin = 0; begin < n; begin += kChunk) {
-    const int64_t end = std::min(n, begin + kChunk);
+  float *columns = scratch, *packed = scratch + kSkinny * kColumns;
+  std::fill_n(columns, kSkinny * kColumns, 0.0f);
+  for (int64_t begin = 0; begin < n; begin += kColumns) {
+    const int64_t end = std::min(n, begin + kColumns);
     PackRows(w, k, n, runs, begin, end, packed);
     for (int64_t c = 0; c < k; ++c)
-      for (int64_t i = 0; i < end - begin; ++i) columns[c * kChunk + i] = packed[i * kSkinny + c];
+      for (int64_t i = 0; i < end - begin; ++i) columns[c * kColumns + i] = packed[i * kSkinny + c];
     for (int64_t r = 0; r < m; ++r) {
       CombineColumns(dy + r * k, k, columns, end - begin, dx + r * n + begin);
       completed(r * n + begin, r * n + end);
@@ -247,7 +249,7 @@ size_t skinny_scratch_bytes(SkinnyForm form, int64_t m, int64_t k) {
     case SkinnyForm::kForward:
       return static_cast<size_t>(chunk + m * kSkinny) * sizeof(float);
     case SkinnyForm::kInputGradient:
-      return static_cast<size_t>(2 * chunk) * sizeof(float);
+      return static_cast<size_t>(2 * kColumns * kSkinny) * sizeof(float);
     case SkinnyForm::kWeightGradient:
       return static_cast<size_t>((kTile + k) * kSkinny + k * kTile) * sizeof(float);
   }
@@ -275,7 +277,7 @@ void skinny_dot(SkinnyForm form, int64_t m, int64_t n, int64_t k, const Layout& 
 }
 
 int64_t skinny_grain(SkinnyForm form, int64_t m, int64_t n) {
-  return form == SkinnyForm::kInputGradient ? std::gcd(n, kChunk) : m * n;
+  return form == SkinnyForm::kInputGradient ? std::gcd(n, kColumns) : m * n;
 }
 
 }  // namespace lockstep
