@@ -86,7 +86,8 @@ bool has_own_loops() {
 
 /// y and the gradients of its weighted sum by x, kernel and bias, on the backend and by meaning.
 /// Counts those that Winograd's algorithm computes.
-void expect_meaning(const Geometry& g, Draws& draws, int* winograd = nullptr) {
+void expect_meaning(const Geometry& g, Draws& draws, int* winograd = nullptr,
+                    double tolerance = 1e-5) {
   SCOPED_TRACE(text_of(g));
   Graph graph;
   Builder b(graph);
@@ -109,8 +110,7 @@ void expect_meaning(const Geometry& g, Draws& draws, int* winograd = nullptr) {
     EXPECT_EQ(text.find("jit"), std::string::npos) << text;
     EXPECT_EQ(text.find("gemm"), std::string::npos) << text;
   }
-  // Activations of sums of some hundred products bound the results, not the errors of the sums.
-  expect_near(run(*executable, inputs), evaluate(graph, inputs), 5e-5);
+  expect_near(run(*executable, inputs), evaluate(graph, inputs), tolerance);
 }
 
 TEST(ConvolutionGeometry, Drawn) {
@@ -130,7 +130,8 @@ TEST(ConvolutionGeometry, DrawnForWinograd) {
     g.x = {draws.upto(1, 12), draws.upto(5, 17), draws.upto(5, 17), g.kernel[2]};
     // Of so many sums some are nearly zero, where the slopes of relu and elu jump.
     if (g.activation == 1 || g.activation == 2) g.activation = 0;
-    expect_meaning(g, draws, &taken);
+    // Of sums of hundreds of products tanh and logistic leave 1, and all of their errors.
+    expect_meaning(g, draws, &taken, g.activation == 0 ? 1e-5 : 5e-5);
   }
   if (has_own_loops()) {
     EXPECT_GT(taken, 15);
@@ -149,7 +150,11 @@ TEST(ConvolutionGeometry, AnImageAlone) {
       const Value image = b.parameter(x.type(), "x");
       const Value filters = b.parameter(weights.type(), "kernel");
       graph.add_result(b.conv2d(image, filters, {.pad_low = {1, 1}, .pad_high = {1, 1}}));
-      return run(*make_onednn_backend()->compile(graph, {"test"}), {x, weights}).front();
+      const auto executable = make_onednn_backend()->compile(graph, {"test"});
+      if (has_own_loops()) {
+        EXPECT_NE(executable->describe().find("winograd"), std::string::npos);
+      }
+      return run(*executable, {x, weights}).front();
     };
     const HostTensor all = convolve(images);
     HostTensor one(DType::kF32, {1, size, size, 16});

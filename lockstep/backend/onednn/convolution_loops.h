@@ -64,6 +64,16 @@ class KernelGradientLoops {
   virtual const char* name() const = 0;
 };
 
+/// Groups of the target that a convolution computes together, at most: N vectors of sums for a
+/// pixel.
+inline constexpr int64_t kMaxGroups = 4;
+/// Of `groups`, those computed together from `group` on.
+inline int64_t panel_groups(int64_t group, int64_t groups) {
+  const int64_t left = groups - group;
+  // Three and two: a single group makes poor use of what is loaded.
+  return left == kMaxGroups + 1 ? 3 : std::min(kMaxGroups, left);
+}
+
 /// Groups of dy that kernel gradients sum together.
 inline constexpr int64_t kOuterGroups = 2;
 /// Pixels of dy that a kernel gradient sums in registers before memory is touched.

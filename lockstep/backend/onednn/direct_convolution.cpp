@@ -14,8 +14,6 @@
 namespace lockstep {
 namespace {
 
-constexpr int64_t kMaxGroups = 4;  // of the target, computed together
-
 /// Pixels whose sums are in registers together with those of N groups: at most 12 vectors, with
 /// the operands 16, and few enough loads for each multiplication.
 constexpr int64_t pixels_of(int64_t groups) {
@@ -172,8 +170,7 @@ void Run(const DirectConvolution& k, const float* source, const float* kernel,
         }
         for (const DirectConvolution::Phase& phase : k.phases)
           for (int64_t t = 0; t < k.target_groups;) {
-            const int64_t left = k.target_groups - t;
-            const int64_t n = left == kMaxGroups + 1 ? 3 : std::min(kMaxGroups, left);
+            const int64_t n = panel_groups(t, k.target_groups);
             PackPanel(k, phase, kernel, g, groups, t, n, panel);
             const float* bias = epilogue.bias == nullptr ? kZeros : epilogue.bias + t * kLanes;
             const Sums sums{g == 0 ? bias : nullptr, target_plane};

@@ -204,6 +204,7 @@ void WeightGradient(int64_t m, int64_t n, int64_t k, const RowRuns& runs, const 
     for (int64_t s = 0; s < k; ++s) {
       const float* from = x + s * m + begin;
       std::copy_n(from, count, chunk + s * kTile);
+      // Rows of x lie far apart: the next tile's part of each is not foreseen.
       for (int64_t i = 0; i < kTile; i += kLine) hwy::Prefetch(from + kTile + i);
     }
     int64_t i = 0;

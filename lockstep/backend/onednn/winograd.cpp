@@ -17,7 +17,6 @@ namespace lockstep {
 namespace {
 
 constexpr int64_t kPlaces = 16;
-constexpr int64_t kMaxGroups = 4;  // of the target, computed together
 // Matrices of places begin this much further apart than they are long, in floats: with lengths a
 // power of two they would compete for the same lines of a cache.
 constexpr int64_t kGap = 16;
@@ -28,12 +27,6 @@ constexpr int64_t tiles_of(int64_t groups) {
 }
 // A multiple of each: blocks are whole numbers of registers' tiles.
 constexpr int64_t kTileStep = 12;
-
-/// Groups of the target computed together from `group` on.
-int64_t panel_groups(int64_t group, int64_t groups) {
-  const int64_t left = groups - group;
-  return left == kMaxGroups + 1 ? 3 : std::min(kMaxGroups, left);
-}
 
 }  // namespace
 }  // namespace lockstep

@@ -5,10 +5,10 @@
 // Tiles of 2x2 pixels of the target come from 4x4 of the source. Both tiles and kernels are
 // transformed by additions and halvings to 16 places; at each place tiles times kernels is a matrix
 // product over channels; its results are transformed back. That takes 16 multiplications where
-// sums over taps take 36. All in f32. Sums are over channels alone, so on normally distributed data
-// errors are 0.5 to 0.75 times those of sums over taps (root mean square, 16 to 256 channels); they
-// are relative to the largest pixel of a tile, and a pixel that is not finite makes its tile not a
-// number.
+// sums over taps take 36. All in f32. Sums are over channels alone: against double, on normally
+// distributed data, a convolution's errors are 0.47 to 0.75 times those of sums over taps (root mean
+// square, 16 to 256 channels). They are relative to the largest pixel of a tile, and a pixel that is
+// not finite makes its tile not a number.
 #pragma once
 
 #include <cstddef>
